@@ -1,6 +1,7 @@
-import { open, readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { foldersUpToRoot } from '../config/config-paths.ts';
+import { readFileSafely } from '../safe-files.ts';
 
 /** The facts about the environment that the system prompt contains. */
 interface PromptContext {
@@ -93,18 +94,10 @@ async function readInstructions(
   const path = join(folder, fileName);
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
-  // Opening something that is not a file, such as a pipe, could block forever.
-  const isFile = await stat(real).then((found) => found.isFile());
-  const file = isFile ? await open(real).catch(() => undefined) : undefined;
-  if (file === undefined) return undefined;
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);
-    const isClipped = bytesRead > maxBytes;
-    const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, maxBytes)));
-    return text.trim() === '' ? undefined : { path, text: text.trim(), isClipped };
-  } finally {
-    await file.close();
-  }
+  const found = await readFileSafely(real, { maxBytes, clip: true }).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const text = new TextDecoder().decode(found.bytes).trim();
+  return text === '' ? undefined : { path, text, isClipped: found.isClipped };
 }
 
 function isBelow(path: string, root: string): boolean {

@@ -61,7 +61,9 @@ const safeVariables: Readonly<Record<string, string>> = {
 
 /** Variables that change which programs git and its libraries load, besides those named `GIT_…`. */
 const isUnsafeVariable = (name: string) =>
-  /^(?:GIT_|LD_|DYLD_)|^(?:PAGER|LESS|LESSOPEN|LESSCLOSE|LV|EDITOR|VISUAL|SSH_ASKPASS)$/i.test(name);
+  /^(?:GIT_|LD_|DYLD_)|^(?:PAGER|LESS|LESSOPEN|LESSCLOSE|LV|EDITOR|VISUAL|SSH_ASKPASS)$/i.test(
+    name,
+  );
 
 /** Options of `gitSafetyEnv`. */
 export interface GitSafetyOptions {

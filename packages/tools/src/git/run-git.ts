@@ -123,7 +123,7 @@ export async function userGitSettings(
   const found = await execute(program, words, { ...options, cwd: '/', env });
   const lines = found?.output.toString('utf8').split('\0').slice(0, maxUserSettings) ?? [];
   return lines.flatMap((line) => {
-    const [, name, value] = /^([^\n]+)\n([^]*)$/.exec(line) ?? [];
+    const [, name, value] = /^([^\n]+)\n(.*)$/s.exec(line) ?? [];
     return name === undefined || value === undefined ? [] : [[name, value] as const];
   });
 }
