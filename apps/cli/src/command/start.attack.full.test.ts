@@ -207,15 +207,18 @@ test.for(signals)('attack 18: %s ends a start that waits for a model server', as
   server.close();
 });
 
-test.for(signals)('attack 18: %s ends a start that waits for a FIFO as --config', async (signal) => {
-  pipe('project/pipe');
-  const { child, ended } = start([...ask, '--config', 'pipe']);
-  // Resolves when the command has opened the other end.
-  const writer = await open(join(cwd, 'pipe'), 'w');
-  child.kill(signal);
-  expect((await ended).code).toBe(exitCodes.aborted);
-  await writer.close();
-});
+test.for(signals)(
+  'attack 18: %s ends a start that waits for a FIFO as --config',
+  async (signal) => {
+    pipe('project/pipe');
+    const { child, ended } = start([...ask, '--config', 'pipe']);
+    // Resolves when the command has opened the other end.
+    const writer = await open(join(cwd, 'pipe'), 'w');
+    child.kill(signal);
+    expect((await ended).code).toBe(exitCodes.aborted);
+    await writer.close();
+  },
+);
 
 test('attack 18: a signal before the program is loaded ends it', async () => {
   const { child, ended } = start(ask);
