@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { MillraceError } from '@millrace/core';
 
 /** A file that cannot be used. The message is the reason, without the path. */
-export class FileError extends MillraceError<'not_a_file' | 'too_large'> {}
+class FileError extends MillraceError<'not_a_file' | 'too_large'> {}
 
 interface ReadOptions {
   readonly maxBytes: number;

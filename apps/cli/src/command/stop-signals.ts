@@ -23,7 +23,7 @@ export function abortOnSignals(process: SignalSource): AbortSignal {
 }
 
 /** A signal arrived before the command did its work. */
-export class StoppedError extends MillraceError<'stopped'> {
+class StoppedError extends MillraceError<'stopped'> {
   constructor() {
     super('stopped', 'Stopped by a signal');
   }
