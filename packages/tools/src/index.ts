@@ -5,6 +5,17 @@ export {
   type UserAnswer,
   type UserQuestion,
 } from './ask-user/ask-user-tool.ts';
+export {
+  type PreparedCommand,
+  type Sandbox,
+  SandboxError,
+  type SandboxErrorCode,
+  type SandboxLimits,
+  type SandboxOptions,
+  type SandboxProfile,
+  type SandboxRequest,
+  type SandboxSearch,
+} from './contract/sandbox.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
@@ -28,6 +39,9 @@ export {
 } from './permissions/permission-policy.ts';
 export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
+export { approveInSandbox, sandboxRuleNames } from './sandbox/approve-in-sandbox.ts';
+export { findSandbox } from './sandbox/find-sandbox.ts';
+export { type UnaskedReading, unaskedReading } from './sandbox/unasked-reading.ts';
 export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';

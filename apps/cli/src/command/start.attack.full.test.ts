@@ -180,14 +180,14 @@ test.for(signals)('attack 18: %s ends a start that waits for an MCP server', asy
   const stuck = { command: 'sh', args: ['-c', `touch '${begun}'; exec sleep 1000`] };
   put('.config/millrace/config.json', JSON.stringify({ mcpServers: { stuck } }));
   const { child, ended } = start(['-p', 'Hello', '--model', 'demo']);
-  await appears(begun);
+  await Promise.race([appears(begun), ended]);
   child.kill(signal);
   expect((await ended).code).toBe(exitCodes.aborted);
 });
 
 test.for(signals)('attack 18: %s ends a start that waits for input', async (signal) => {
   const { child, ended } = start(['-p', '--model', 'demo'], {}, 'pipe');
-  await once(child.stderr as NodeJS.ReadableStream, 'data');
+  await Promise.race([once(child.stderr as NodeJS.ReadableStream, 'data'), ended]);
   child.kill(signal);
   expect((await ended).code).toBe(exitCodes.aborted);
 });
@@ -200,10 +200,9 @@ test.for(signals)('attack 18: %s ends a start that waits for a model server', as
   const { child, ended } = start(['-p', 'Hello', '--model', 'ollama/x'], {
     OLLAMA_HOST: `127.0.0.1:${address.port}`,
   });
-  const [socket] = await connected;
+  await Promise.race([connected, ended]);
   child.kill(signal);
   expect((await ended).code).toBe(exitCodes.aborted);
-  socket.destroy();
   server.close();
 });
 

@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
 import { chmod, open, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { MillraceError } from '@millrace/core';
 import { type Log, LogError, type LogErrorCode } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
+import { userDataFolder } from '../config/config-paths.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
@@ -57,15 +58,12 @@ export async function withStore<T>(
  * folder.
  */
 export function storePath(config: Pick<Config, 'store'>, env: Env): string {
-  return config.store ?? join(dataHome(env), 'millrace', 'sessions.db');
+  return config.store ?? join(dataFolder(env), 'sessions.db');
 }
 
-/** The XDG specification requires relative paths to be ignored. */
-function dataHome(env: Env): string {
-  const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
-  if (isAbsolute(data)) return data;
-  if (isAbsolute(local)) return local;
-  if (isAbsolute(home)) return join(home, '.local', 'share');
+function dataFolder(env: Env): string {
+  const folder = userDataFolder(env);
+  if (folder !== undefined) return folder;
   throw new MillraceError(
     'no_home',
     'Cannot find a folder for the sessions: neither XDG_DATA_HOME nor HOME is set. Choose a file with --store <file>',

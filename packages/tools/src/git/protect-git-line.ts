@@ -22,8 +22,8 @@ export async function protectGitLine(
 }
 
 function onlyReadsWithGit(line: string): boolean {
-  const { parts, targets, unsupportedSyntax } = splitCommand(line);
-  if (unsupportedSyntax !== undefined || targets.length > 0) return false;
+  const { parts, unsupportedSyntax } = splitCommand(line);
+  if (unsupportedSyntax !== undefined) return false;
   const commands = parts.map(parseReadOnlyCommand);
   return commands.every((one) => one !== undefined) && commands.some((one) => one?.isGit);
 }

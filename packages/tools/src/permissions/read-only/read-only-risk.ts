@@ -1,8 +1,9 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, lstat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { findRepositoryRisk } from '../../git/repository-risk.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { lexicalPath } from '../permission-rule.ts';
+import { findSecretBelow } from './find-secret.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only-command.ts';
 
 interface ReadOnlyEnvironment {
@@ -14,23 +15,39 @@ interface ReadOnlyEnvironment {
 }
 
 /**
- * Returns why to ask before running a command that seems to only read: a link leads elsewhere, the
- * program is inside the workspace, or the repository makes git run other programs.
+ * Returns why to ask before running a command that seems to only read: a link leads elsewhere, a
+ * searched folder contains secrets, the program is inside the workspace, or the repository makes
+ * git run other programs.
  */
 export async function findReadOnlyRisk(
-  { program, paths, isGit }: ReadOnlyCommand,
+  { program, paths, isGit, mayBeInside = false }: ReadOnlyCommand,
   { workspace, mayRead, searchPath = process.env['PATH'] }: ReadOnlyEnvironment,
 ): Promise<string | undefined> {
-  for (const { path, kind } of paths) {
-    const place = await workspace.resolve(path).catch(() => undefined);
-    if (place === undefined) return `${path} leads outside the workspace`;
-    if (!mayRead({ path: place.real, kind })) return `${path} leads to ${place.shown}`;
-  }
   const { root } = workspace;
-  if (!shellBuiltins.has(program) && !(await isOutsideProgram(program, root, searchPath)))
+  for (const read of paths) {
+    const { path } = read;
+    const place = await workspace.resolve(path).catch(() => undefined);
+    if (place === undefined) return `${path} leads outside the workspace or nowhere`;
+    const { real, shown } = place;
+    if (!mayRead({ ...read, path: real })) return `${path} leads to ${shown}`;
+    if (program === 'cd' && real !== root) return `${path} leads to ${shown}`;
+    if (read.mustBeFile && !(await isFile(real))) return `${path} is not a file`;
+    if (read.kind === 'read' || read.isNamesOnly) continue;
+    const risk = await findSecretBelow(real, { ...read, root, mayRead });
+    if (risk !== undefined) return risk;
+  }
+  const isChecked = !mayBeInside && !shellBuiltins.has(program);
+  if (isChecked && !(await isOutsideProgram(program, root, searchPath)))
     return `The program ${program} may be inside the workspace`;
   const risk = isGit ? await findRepositoryRisk(root) : undefined;
   return risk && `The repository may make git run other programs: ${risk}`;
+}
+
+function isFile(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
 }
 
 /** Commands that the shell runs without starting a program. */
