@@ -26,7 +26,7 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
   const { model, betas = [] } = options;
   const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
   const messages = toMessages(request, { provider: providerId, model, ids: toolCallIds });
-  const { system, turns } = conversationOf(messages, request.cache);
+  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
   return {
@@ -44,6 +44,15 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
     secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
       (secret) => secret ?? [],
     ),
+  };
+}
+
+function rulesOf({ model, systemMessages, baseUrl }: AnthropicOptions) {
+  const traits = traitsOf(model);
+  const isOwnApi = baseUrl === undefined;
+  return {
+    takesSystemMessages: systemMessages ?? (traits.systemMessages && isOwnApi),
+    takesPrefill: traits.prefill,
   };
 }
 
@@ -172,7 +181,8 @@ function thinkingFieldsForForcedTool(
  * With a budget, a turn that continues must have started with thinking. It did not if another model
  * started it, or if its thinking was never signed.
  */
-function canContinueThinking(turns: readonly MessageTurn[]): boolean {
+function canContinueThinking(all: readonly MessageTurn[]): boolean {
+  const turns = all.filter(({ role }) => role !== 'system');
   const lastUserTurn = turns.findLastIndex(
     ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
   );
