@@ -263,7 +263,10 @@ describe('tools', () => {
       {
         name: 'tide',
         description: 'Tells the tide.',
-        input_schema: { type: 'object', properties: {} },
+        input_schema: {
+          ...{ type: 'object', properties: {}, required: [] },
+          additionalProperties: false,
+        },
         strict: true,
       },
       { name: 'wind', input_schema: { type: 'object' } },
@@ -424,7 +427,10 @@ describe('reasoning', () => {
 });
 
 describe('structured output', () => {
-  const output = { name: 'answer', schema: { type: 'object', properties: {} } };
+  const output = {
+    name: 'answer',
+    schema: { type: 'object', properties: {}, required: [], additionalProperties: false },
+  };
   const items = [user('Hi')];
   const tools = [{ name: 'tide', inputSchema: {} }];
   const asTool = { structuredOutput: 'tool' } as const;

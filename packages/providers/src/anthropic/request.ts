@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
   checkSecret,
@@ -29,12 +30,13 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
   const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
+  const warnings: string[] = [];
   return {
     url: withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query),
     headers,
     body: {
       model,
-      ...settingFields(request, options, turns),
+      ...settingFields(request, options, turns, warnings),
       ...(system.length === 0 ? {} : { system }),
       messages: turns.map(({ role, content }) => ({ role, content })),
       stream: true,
@@ -44,6 +46,7 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
     secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
       (secret) => secret ?? [],
     ),
+    warnings,
   };
 }
 
@@ -81,11 +84,12 @@ function settingFields(
   request: ModelRequest,
   options: AnthropicOptions,
   turns: readonly MessageTurn[],
+  warnings: string[],
 ): JsonObject {
   const traits = traitsOf(options.model);
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
-  const tools = toolFields(request, options, outputTool);
+  const tools = toolFields(request, options, outputTool, warnings);
   const style = { ...traits, thinking: options.thinking ?? traits.thinking };
   const mayThink = style.thinking !== 'budget' || canContinueThinking(turns);
   const effort = mayThink ? request.reasoning : undefined;
@@ -114,8 +118,16 @@ function outputConfig(
 ): JsonObject {
   const isFormat = output !== undefined && outputTool === undefined;
   if (!isFormat && effort === undefined) return {};
-  const format = isFormat ? { format: { type: 'json_schema', schema: output.schema } } : {};
+  const format = isFormat
+    ? { format: { type: 'json_schema', schema: formatSchema(output.schema) } }
+    : {};
   return { output_config: { ...format, ...(effort === undefined ? {} : { effort }) } };
+}
+
+/** A schema that cannot be enforced is sent as a format only if the options demand it. */
+function formatSchema(schema: JsonObject): JsonObject {
+  const strict = strictSchema(schema, anthropicStrictRules);
+  return strict.isStrict ? strict.schema : schema;
 }
 
 /** A thinking model accepts neither field, and no model accepts both. */

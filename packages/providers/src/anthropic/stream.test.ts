@@ -658,7 +658,7 @@ describe('other blocks', () => {
 });
 
 describe('structured output', () => {
-  const output = { name: 'answer', schema: { type: 'object' } };
+  const output = { name: 'answer', schema: { type: 'object', properties: {} } };
   const request: ModelRequest = { items: [], output };
 
   test('is text that becomes a value', async () => {

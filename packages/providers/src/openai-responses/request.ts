@@ -2,6 +2,7 @@ import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
 import { inputItems } from './messages.ts';
@@ -14,13 +15,16 @@ export function responsesRequest(
   options: ResponsesOptions,
   dialect: ResponsesDialect,
 ): HttpRequest {
-  return httpRequestTo(dialect, options, responsesBody(request, options, dialect));
+  const warnings: string[] = [];
+  const body = responsesBody(request, options, dialect, warnings);
+  return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
 function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
   { id, longCacheModels, ...dialect }: ResponsesDialect,
+  warnings: string[],
 ): JsonObject {
   const { model } = options;
   const { maxOutputTokens, temperature, topP, cache, providerOptions } = request;
@@ -37,8 +41,8 @@ function responsesBody(
     stream: true,
     store,
     ...reasoningFields(request, options, store !== false),
-    ...outputFields(request),
-    ...toolFields(request, options),
+    ...outputFields(request, warnings),
+    ...toolFields(request, options, warnings),
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
@@ -81,8 +85,11 @@ function isWithoutReasoning(model: string): boolean {
   return /(?:^|\/)(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(model);
 }
 
-function outputFields({ output }: ModelRequest): JsonObject {
+function outputFields({ output }: ModelRequest, warnings: string[]): JsonObject {
   if (output === undefined) return {};
   const { name, schema, strict = true } = output;
-  return { text: { format: { type: 'json_schema', name, schema, strict } } };
+  const sent = strict
+    ? enforcedSchema(output, openaiStrictRules, warnings)
+    : { schema, strict: false };
+  return { text: { format: { type: 'json_schema', name, ...sent } } };
 }

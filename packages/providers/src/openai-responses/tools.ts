@@ -1,15 +1,19 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
 import { textIn } from '../json/fields.ts';
+import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { ResponsesOptions } from './options.ts';
 
 /** The tools of the request, and tools in the format of the API. */
 export function toolFields(
   { tools = [], toolChoice }: ModelRequest,
   { extraTools = [], parallelToolCalls }: ResponsesOptions,
+  warnings: string[],
 ): JsonObject {
   const replaced = new Set(extraTools.map((tool) => textIn(tool, 'name')));
-  const functions = tools.filter(({ name }) => !replaced.has(name)).map(functionTool);
+  const functions = tools
+    .filter(({ name }) => !replaced.has(name))
+    .map((tool) => functionTool(tool, warnings));
   const all = [...functions, ...extraTools];
   if (all.length === 0) return {};
   return {
@@ -23,18 +27,19 @@ export function toolFields(
  * `strict` is always sent. The API's default is true, and it then rejects schemas that are not
  * strict.
  */
-function functionTool({
-  name,
-  description,
-  inputSchema,
-  strict = false,
-}: ToolDefinition): JsonObject {
+function functionTool(
+  { name, description, inputSchema, strict = false }: ToolDefinition,
+  warnings: string[],
+): JsonObject {
+  const sent = strict
+    ? enforcedSchema({ name, schema: inputSchema }, openaiStrictRules, warnings)
+    : { schema: inputSchema, strict };
   return {
     type: 'function',
     name,
     ...(description === undefined ? {} : { description }),
-    parameters: inputSchema,
-    strict,
+    parameters: sent.schema,
+    strict: sent.strict,
   };
 }
 

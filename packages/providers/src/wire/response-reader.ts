@@ -114,6 +114,7 @@ export class ResponseReader {
       usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
+      ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),
     };
   }
 

@@ -11,6 +11,7 @@ import {
   repeated,
   requestOf,
 } from './document.ts';
+import { strictSchemaFaults } from './strict-schema.ts';
 
 export interface AnthropicRules {
   /** All thinking blocks that the provider sent. A request may only contain these, unchanged. */
@@ -84,6 +85,13 @@ function thinkingFaults(request: JsonObject): readonly string[] {
 
 const choices = new Set(['auto', 'any', 'tool', 'none']);
 
+function outputFaults(config: JsonValue | undefined): readonly string[] {
+  const { format } = fieldsOf(config);
+  if (format === undefined) return [];
+  const { schema } = fieldsOf(format);
+  return strictSchemaFaults(schema, { allRequired: false }, 'output_config.format.schema');
+}
+
 function toolFaults(request: JsonObject): readonly string[] {
   const tools = objectsOf(request['tools']);
   const names = tools.map(({ name }) => textOf(name));
@@ -98,6 +106,11 @@ function toolFaults(request: JsonObject): readonly string[] {
         `tools[${index}].input_schema: missing`,
       ),
     ]),
+    ...tools.flatMap(({ strict, input_schema }, index) => {
+      const at = `tools[${index}].input_schema`;
+      return strict === true ? strictSchemaFaults(input_schema, { allRequired: false }, at) : [];
+    }),
+    ...outputFaults(request['output_config']),
     ...repeated(names).map((tool) => `tools: ${tool} twice`),
     ...faultIf(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
     ...faultIf(isChosen && tools.length === 0, 'tool_choice: no tools'),
