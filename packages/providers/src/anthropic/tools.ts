@@ -17,7 +17,11 @@ export function toolFields(
 ): ToolFields {
   const { tools = [], toolChoice } = request;
   const hosted = options.hostedTools ?? [];
-  const allTools = [...tools.map((tool) => toolField(tool, options, warnings)), ...hosted];
+  // The agent can run a tool of Anthropic's design, such as `bash`. The API rejects a second tool of
+  // that name.
+  const replaced = new Set(hosted.map(({ name }) => name));
+  const functions = tools.filter(({ name }) => !replaced.has(name));
+  const allTools = [...functions.map((tool) => toolField(tool, options, warnings)), ...hosted];
   if (outputTool !== undefined && request.output !== undefined) {
     const outputToolField = {
       name: outputTool,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
@@ -25,7 +26,9 @@ function chatBody(
   dialect: ChatDialect,
   warnings: string[],
 ): JsonObject {
-  const messages = toMessages(request, { provider: dialect.id, model, ids: dialect.ids });
+  const isInWords = request.output !== undefined && dialect.outputFormat === 'json_object';
+  const said = isInWords ? withSchemaInWords(request, request.output) : request;
+  const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
   return {
     model,

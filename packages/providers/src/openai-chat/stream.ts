@@ -67,11 +67,19 @@ export class ChatReader implements WireReader {
     }
   }
 
+  readUsageOfError(chunk: JsonObject): void {
+    this.#noteUsage(chunk['usage']);
+  }
+
   readWholeBody(body: JsonValue): void {
     if (!isObject(body) || !Array.isArray(body['choices'])) {
       throw fault('protocol_error', 'the answer is neither a stream nor a completion');
     }
-    this.readMessage(body);
+    // Perplexity adds an empty delta to the whole message.
+    const choices = objectsIn(body, 'choices').map(({ delta, ...choice }) =>
+      delta === undefined || 'message' in choice ? choice : { ...choice, delta },
+    );
+    this.readMessage({ ...body, choices });
   }
 
   finish(): Stop {
@@ -170,7 +178,9 @@ export class ChatReader implements WireReader {
     const refusal = textIn(delta, 'refusal');
     if (refusal !== undefined) this.#blocks.sideText('refusal', refusal);
     const legacyCall = objectIn(delta, 'function_call');
-    if (legacyCall !== undefined) this.#toolCalls([{ index: 0, function: legacyCall }]);
+    // Snowflake sends an empty one with every answer.
+    const isCall = textIn(legacyCall, 'name') !== undefined || this.#calls.count > 0;
+    if (legacyCall !== undefined && isCall) this.#toolCalls([{ index: 0, function: legacyCall }]);
     const audio = objectIn(delta, 'audio');
     if (audio !== undefined) this.#audioDelta(audio);
     for (const image of objectsIn(delta, 'images')) writeImage(this.#context.writer, image);

@@ -46,6 +46,9 @@ function functionTool(
 function choiceField(choice: ToolChoice, extraTools: readonly JsonObject[]): JsonObject | string {
   if (typeof choice === 'string') return choice;
   const { name } = choice;
-  const extra = extraTools.find((tool) => textIn(tool, 'name') === name);
-  return { type: textIn(extra, 'type') ?? 'function', name };
+  const named = extraTools.find((tool) => textIn(tool, 'name') === name);
+  if (named !== undefined) return { type: textIn(named, 'type') ?? 'function', name };
+  // A hosted tool has no name: its type is chosen.
+  const isHosted = extraTools.some((tool) => textIn(tool, 'type') === name);
+  return isHosted ? { type: name } : { type: 'function', name };
 }
