@@ -164,7 +164,7 @@ describe('fields', () => {
       temperature: 0.5,
       topP: 0.9,
       stopSequences: ['END'],
-      providerOptions: { temperature: 0.7, service_tier: 'auto' },
+      providerOptions: { anthropic: { temperature: 0.7, service_tier: 'auto' } },
     });
     expect(body).toEqual({
       model,

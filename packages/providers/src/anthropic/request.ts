@@ -11,6 +11,7 @@ import {
   streamHeaders,
 } from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
+import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import { conversationOf, type MessageTurn } from './messages.ts';
 import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
@@ -31,18 +32,18 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
   const warnings: string[] = [];
+  const body: JsonObject = {
+    model,
+    ...settingFields(request, options, turns, warnings),
+    ...(system.length === 0 ? {} : { system }),
+    messages: turns.map(({ role, content }) => ({ role, content })),
+    stream: true,
+    ...(container === undefined ? {} : { container }),
+  };
   return {
     url: withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query),
     headers,
-    body: {
-      model,
-      ...settingFields(request, options, turns, warnings),
-      ...(system.length === 0 ? {} : { system }),
-      messages: turns.map(({ role, content }) => ({ role, content })),
-      stream: true,
-      ...(container === undefined ? {} : { container }),
-      ...request.providerOptions,
-    },
+    body: withProviderOptions(body, providerId, request),
     secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
       (secret) => secret ?? [],
     ),

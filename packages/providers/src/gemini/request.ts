@@ -5,6 +5,7 @@ import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
 import { withQuery } from '../wire/base-url.ts';
+import { withProviderOptions } from '../wire/provider-options.ts';
 import type { GoogleEndpoint } from './endpoint.ts';
 import { messageFields } from './messages.ts';
 import { generationOf, modelName } from './options.ts';
@@ -26,12 +27,12 @@ function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   const { model, streamsArguments } = endpoint;
   const request = withPossibleOutput(given, model);
   const config = generationConfig(model, request);
-  return {
+  const body: JsonObject = {
     ...messageFields(toMessages(request, endpoint), endpoint),
     ...toolFields(request, streamsArguments),
     ...(config === undefined ? {} : { generationConfig: config }),
-    ...request.providerOptions,
   };
+  return withProviderOptions(body, endpoint.provider, request);
 }
 
 /** Before generation 3, the API rejects a schema beside tools. An instruction describes it then. */

@@ -109,6 +109,74 @@ describe('requests', () => {
   });
 });
 
+describe('fault 7: provider options', () => {
+  const responses = (options: { fetch: Fetch; apiKey: string }) =>
+    openaiResponses({ ...options, model: 'gpt-5', extraTools: [{ type: 'web_search' }] });
+
+  test('are merged deeply, and lists are joined', async () => {
+    const own = { type: 'image_generation' };
+    const providerOptions = {
+      openai: {
+        text: { verbosity: 'low' },
+        tools: [own],
+        include: ['message.output_text.logprobs'],
+        temperature: 0.5,
+      },
+    };
+    const request = { output, tools, temperature: 1, reasoning: 'low', providerOptions } as const;
+    const { body } = await exchange(responses, request);
+    expect(body).toMatchObject({
+      text: { verbosity: 'low', format: { name: 'tide' } },
+      tools: [{ name: 'bash' }, { type: 'web_search' }, own],
+      include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
+      temperature: 0.5,
+    });
+  });
+
+  test('go only to the provider that they name', async () => {
+    const providerOptions = { anthropic: { service_tier: 'auto' }, openai: { seed: 7 } };
+    expect((await exchange(chat(), { providerOptions })).body).toMatchObject({ seed: 7 });
+    const { body } = await exchange(chat({ preset: 'groq' }), { providerOptions });
+    expect(body).not.toHaveProperty('seed');
+    expect(body).not.toHaveProperty('service_tier');
+    const elsewhere = { baseUrl: 'http://127.0.0.1:9/v1' };
+    const compatible = {
+      'openai-compatible': { seed: 1 },
+      'openai-compatible@127.0.0.1:9': { top_k: 2 },
+    };
+    const sent = await exchange(chat(elsewhere), { providerOptions: compatible });
+    expect(sent.body).toMatchObject({ seed: 1, top_k: 2 });
+  });
+
+  test.for<[string, JsonObject]>([
+    ['model', { model: 'gpt-4' }],
+    ['messages', { messages: [] }],
+    ['stream', { stream: false }],
+    ['stream_options.include_usage', { stream_options: { include_usage: false } }],
+    ['stream_options', { stream_options: null }],
+    ['tools', { tools: 'none' }],
+    ['response_format', { response_format: 'json' }],
+  ])('that would remove %s are refused before anything is sent', async ([field, openai]) => {
+    const { fetch, requests } = fetchOf([]);
+    const provider = openaiChat({ model: 'any', apiKey: 'key', fetch });
+    const { error } = await provider.complete({
+      ...{ items: [user], output, tools },
+      providerOptions: { openai },
+    });
+    expect(error?.kind).toBe('invalid_request');
+    expect(error?.message).toContain(`providerOptions cannot set ${field}: `);
+    expect(requests).toEqual([]);
+  });
+
+  test('without the name of a provider are refused', async () => {
+    const { fetch } = fetchOf([]);
+    const provider = openaiChat({ model: 'any', apiKey: 'key', fetch });
+    const providerOptions = { seed: 7 } as unknown as Record<string, JsonObject>;
+    const { error } = await provider.complete({ items: [user], providerOptions });
+    expect(error?.message).toContain('put it under the provider');
+  });
+});
+
 describe('answers', () => {
   test('fault 9: reasoning that exceeds the completion is counted beside it', async () => {
     const usage = {

@@ -302,7 +302,7 @@ describe('settings', () => {
       reasoning: 'max',
       output: { name: 'out', schema: { type: 'object', properties: {} } },
       cache: { upTo: [], key: 'k1' },
-      providerOptions: { seed: 7, temperature: 1 },
+      providerOptions: { openai: { seed: 7, temperature: 1 } },
     });
     expect(body).toMatchObject({
       tools: [

@@ -6,6 +6,7 @@ import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
+import { withProviderOptions } from '../wire/provider-options.ts';
 import { chatMessages } from './messages.ts';
 import type { ChatDialect } from './options.ts';
 import { toolFields } from './tools.ts';
@@ -30,7 +31,7 @@ function chatBody(
   const said = isInWords ? withSchemaInWords(request, request.output) : request;
   const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
-  return {
+  const body: JsonObject = {
     model,
     messages: chatMessages(messages, dialect),
     stream: true,
@@ -43,8 +44,8 @@ function chatBody(
     ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
-    ...request.providerOptions,
   };
+  return withProviderOptions(body, dialect.id, request);
 }
 
 function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: string[]): JsonObject {

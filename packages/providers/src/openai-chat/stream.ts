@@ -1,6 +1,7 @@
 import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { optionsFor } from '../wire/provider-options.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
 import { failureOf, otherWireFault, stopReasons } from './errors.ts';
@@ -17,6 +18,7 @@ import { readUsage } from './usage.ts';
 /** Reads `chat.completion.chunk` events. */
 export class ChatReader implements WireReader {
   readonly #context: ReaderContext;
+  readonly #provider: string;
   readonly #blocks: TextBlocks;
   readonly #calls: ChatToolCalls;
   #audio: AudioBlock | undefined;
@@ -30,6 +32,7 @@ export class ChatReader implements WireReader {
 
   constructor(context: ReaderContext, owner: ReasoningOwner) {
     this.#context = context;
+    this.#provider = owner.provider;
     this.#calls = new ChatToolCalls({ ...context, ...owner });
     this.#blocks = new TextBlocks(context, owner, () => this.#calls.beginKnownCalls());
   }
@@ -192,7 +195,7 @@ export class ChatReader implements WireReader {
     if (transcript !== undefined) this.#blocks.sideText('transcript', transcript);
     const data = textIn(audio, 'data');
     if (data === undefined) return;
-    const options = objectIn(this.#context.request.providerOptions, 'audio');
+    const options = objectIn(optionsFor(this.#provider, this.#context.request), 'audio');
     const format = textIn(options, 'format') ?? 'pcm16';
     this.#audio ??= new AudioBlock(this.#context.writer, `audio/${format}`);
     this.#audio.append(data);

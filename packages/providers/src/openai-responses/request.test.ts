@@ -271,7 +271,7 @@ describe('a request', () => {
     const { body } = await send({
       items: [user('Hi')],
       temperature: 1,
-      providerOptions: { temperature: 0, truncation: 'auto', store: true },
+      providerOptions: { openai: { temperature: 0, truncation: 'auto', store: true } },
     });
     expect(body).toMatchObject({ temperature: 0, truncation: 'auto', store: true });
     expect(body).not.toHaveProperty('include');

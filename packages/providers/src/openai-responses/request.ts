@@ -5,6 +5,7 @@ import { toMessages } from '../history/to-messages.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
+import { optionsFor, withProviderOptions } from '../wire/provider-options.ts';
 import { inputItems } from './messages.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
 import { isLongCacheModel } from './presets.ts';
@@ -27,15 +28,15 @@ function responsesBody(
   warnings: string[],
 ): JsonObject {
   const { model } = options;
-  const { maxOutputTokens, temperature, topP, cache, providerOptions } = request;
+  const { maxOutputTokens, temperature, topP, cache } = request;
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
   // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
-  const store = providerOptions?.['store'] ?? options.store ?? false;
+  const store = optionsFor(id, request)['store'] ?? options.store ?? false;
   const messages = toMessages(request, { provider: id, model });
-  return {
+  const body: JsonObject = {
     model,
     input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
@@ -48,8 +49,8 @@ function responsesBody(
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
     ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
-    ...providerOptions,
   };
+  return withProviderOptions(body, id, request);
 }
 
 const efforts: { readonly [Effort in ReasoningEffort]: string } = {
