@@ -14,8 +14,16 @@ const path = fc
 
 /** Folders, files and links of these names, at several depths. Some links lead outside. */
 function createFolders(base: string): string {
-  const root = join(base, 'work');
-  for (const folder of ['work', 'work/a', 'work/a/b', 'work/b', 'other', 'other/a', 'other/a/b']) {
+  const root = join(base, 'inner');
+  for (const folder of [
+    'inner',
+    'inner/a',
+    'inner/a/b',
+    'inner/b',
+    'other',
+    'other/a',
+    'other/a/b',
+  ]) {
     const here = join(base, folder);
     mkdirSync(here);
     writeFileSync(join(here, 'f'), '');
@@ -53,11 +61,11 @@ test('a path is inside exactly if the kernel finds it inside', async () => {
     'out/../f',
     'out/b',
     'up/other/f',
-    'a/abs/../work/../f',
+    'a/abs/../inner/../f',
     'abs',
     'a/../out/..',
   ])
     await expect(resolvePath(root, given), given).rejects.toMatchObject({ code: 'outside' });
-  for (const given of ['up/work/f', 'a/in/b/f', 'a/b/up/f', 'abs/in/f'])
+  for (const given of ['up/inner/f', 'a/in/b/f', 'a/b/up/f', 'abs/in/f'])
     expect((await resolvePath(root, given)).exists, given).toBe(true);
 });
