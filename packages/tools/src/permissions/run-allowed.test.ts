@@ -56,7 +56,8 @@ function run(shell: string, command: string, folder: string) {
       .slice(0, -1)
       .map((call) => call.split('\u0001').slice(0, -1)),
     // Counts the trace marks and not lines, because the commands of a pipe write at the same time.
-    traced: stderr.match(/\++ /g)?.length ?? 0,
+    // A redirection without a command, as in `;2>&1`, has an empty trace in some shells.
+    traced: stderr.match(/\++ (?=[^\n])/g)?.length ?? 0,
     made: readdirSync(cwd ?? ''),
     stderr,
   };
