@@ -2,9 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
-import { commandRuling, policyRuling } from './testing/policy-ruling.ts';
 
 // A hostile model in a hostile folder tries to read, write or run something without a question.
 

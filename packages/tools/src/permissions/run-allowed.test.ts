@@ -12,11 +12,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFull } from '../../../core/src/testing/runs.ts';
+import { commandLines, createTrapWorld } from '../testing/policy/command-lines.ts';
+import { commandRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import { splitCommand } from './split-command.ts';
-import { commandLines, createTrapWorld } from './testing/command-lines.ts';
-import { commandRuling } from './testing/policy-ruling.ts';
 
 // Real shells run every line that the policy allows. Each program on their PATH only records how it
 // was called.

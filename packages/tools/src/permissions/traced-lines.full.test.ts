@@ -2,12 +2,12 @@ import { sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFull, runs } from '../../../core/src/testing/runs.ts';
+import { commandLines, createTrapWorld, type TrapWorld } from '../testing/policy/command-lines.ts';
+import { commandRuling } from '../testing/policy/policy-ruling.ts';
+import { hasStrace, type Traced, traceBash } from '../testing/policy/traced-bash.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import { splitCommand } from './split-command.ts';
-import { commandLines, createTrapWorld, type TrapWorld } from './testing/command-lines.ts';
-import { commandRuling } from './testing/policy-ruling.ts';
-import { hasStrace, type Traced, traceBash } from './testing/traced-bash.ts';
 
 // Law: what a traced bash opened, wrote and executed for a line that needs no question is within
 // what the policy allows without a question.

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { writeTree } from '../../testing/temporary-folder.ts';
+import { writeTree } from '../temporary-folder.ts';
 
 // Random command lines and the folder that they are about. Most commands are harmless, and most
 // lines have something odd, so that a line is often almost allowed.
