@@ -1,4 +1,4 @@
-import { access, constants, lstat } from 'node:fs/promises';
+import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { findRepositoryRisk } from '../../git/repository-risk.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
@@ -58,11 +58,14 @@ async function isOutsideProgram(program: string, root: string, searchPath = ''):
   for (const folder of searchPath.split(':')) {
     // An empty entry means the current folder of the command.
     if (!isAbsolute(folder)) return false;
-    const isThere = await access(join(folder, program), constants.X_OK).then(
+    const path = join(folder, program);
+    const isThere = await access(path, constants.X_OK).then(
       () => true,
       () => false,
     );
-    if (isThere) return !lexicalPath(root, folder).isInside;
+    if (!isThere) continue;
+    const real = await realpath(path).catch(() => path);
+    return [path, real].every((one) => !lexicalPath(root, one).isInside);
   }
   // The program does not exist. The shell reports that.
   return true;
