@@ -23,6 +23,13 @@ export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read-tool.ts';
 export { type WriteInput, writeTool } from './files/write-tool.ts';
+export {
+  type GitSafetyOptions,
+  type GitSetting,
+  gitSafetyEnv,
+} from './git/git-environment.ts';
+export { readGitBranch } from './git/read-branch.ts';
+export { type GitResult, type RunGitOptions, runGit } from './git/run-git.ts';
 export { type ApproveByPolicyOptions, approveByPolicy } from './permissions/approve-by-policy.ts';
 export type { PolicyCall, PolicyDecision } from './permissions/decide.ts';
 export {

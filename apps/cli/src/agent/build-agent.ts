@@ -1,13 +1,19 @@
 import { type AgentOptions, createAgent, systemClock, type Tool } from '@millrace/agent';
 import { parseJson, type ToolCallPart } from '@millrace/core';
-import { createWorkspace, previewChange, taskTool, type Workspace } from '@millrace/tools';
+import {
+  createWorkspace,
+  previewChange,
+  readGitBranch,
+  taskTool,
+  type Workspace,
+} from '@millrace/tools';
 import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
 import { commonOptions } from './agent-options.ts';
 import { openSandbox } from './command-sandbox.ts';
 import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
 import { createSessionPolicy, denyInsteadOfAsking, type SessionPolicy } from './session-policy.ts';
-import { readGitBranch, readProjectInstructions, systemPrompt } from './system-prompt.ts';
+import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
 /** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */

@@ -1,4 +1,5 @@
-import { chmod, mkdir, open, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { MillraceError } from '@millrace/core';
@@ -7,6 +8,7 @@ import type { Clock } from '@millrace/providers';
 import { userDataFolder } from '../config/config-paths.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** The open session store. */
 export interface Store {
@@ -68,7 +70,10 @@ function dataFolder(env: Env): string {
   );
 }
 
-const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
+const ownerOnlyMode = 0o600;
+// Without O_NONBLOCK, opening a FIFO that replaced the file would block.
+const appendFlags =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Creates the file and its folders if missing, readable only by their owner. SQLite gives its side
@@ -76,13 +81,13 @@ const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
  * could block forever, and its mode must not change.
  */
 export async function ensurePrivateFile(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: ownerOnlyMode.folder });
+  makeFolder(dirname(path));
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
-  const file = await open(path, 'a', ownerOnlyMode.file);
+  const file = await open(path, appendFlags, ownerOnlyMode);
   try {
     const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode.file);
+    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode);
   } finally {
     await file.close();
   }
@@ -127,6 +132,7 @@ function fileError(error: unknown, path: string): LogError | undefined {
 const reasonByErrno: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'permission denied'],
   ['EPERM', 'permission denied'],
+  ['ENOENT', 'its folder cannot be created'],
   ['EROFS', 'its disk is read-only'],
   ['ENOTDIR', 'a part of its path is a file, not a folder'],
   ['EEXIST', 'a part of its path is a file, not a folder'],

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { reservedToolNames } from '../permissions/tool-kinds.ts';
 import { McpConnections, stdioServer, toolOf } from '../testing/mcp-connections.ts';
-import { policyRuling } from '../testing/policy-ruling.ts';
+import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { toolNames } from './remote-tools.ts';
 

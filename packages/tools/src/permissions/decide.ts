@@ -252,7 +252,8 @@ const protectionText: Readonly<Record<Protection['why'], string>> = {
 };
 
 function protectionOf({ kind, path, isNamesOnly = false }: PathCall): Protection | undefined {
-  if (kind === 'write') return writeProtection(path.shown);
+  // The tool `edit` shows lines of the file if it does not find a text.
+  if (kind === 'write') return writeProtection(path.shown) ?? readProtection(path.shown);
   return isNamesOnly ? undefined : readProtection(path.shown);
 }
 

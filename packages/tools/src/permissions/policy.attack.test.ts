@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { commandRuling, policyRuling } from '../testing/policy-ruling.ts';
+import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
@@ -123,7 +123,7 @@ describe('prefix rules', () => {
     ['npm test', 'npm test --script-shell=./evil'],
     ['npm test', 'npm test --node-options=--require=/tmp/x'],
     ['npm test', 'npm test --prefix /tmp'],
-    ['npm test', 'npm test -- --outputFile=/home/x'],
+    ['npm test', 'npm test -- --outputFile=/tmp/x'],
     ['npm test', 'npm test -- /etc/passwd'],
     ['npm run build', 'npm run build --prefix=/tmp'],
     ['npm run build', 'npm run build -- ../x'],
@@ -189,6 +189,10 @@ describe('prefix rules', () => {
       writeTree(root, { 'bin/ls': '#!/bin/sh\n' });
       execFileSync('chmod', ['+x', join(root, 'bin/ls')]);
       process.env['PATH'] = `${root}/bin:${before}`;
+      expect(await commandRuling(root, 'ls', { rules: [prefix('ls')] })).toBe('ask');
+      symlinkSync(join(root, 'bin'), join(outer, 'bin'));
+      process.env['PATH'] = `${outer}/bin:${before}`;
+      expect(await commandRuling(root, 'ls')).toBe('ask');
       expect(await commandRuling(root, 'ls', { rules: [prefix('ls')] })).toBe('ask');
     } finally {
       process.env['PATH'] = before;
@@ -343,8 +347,22 @@ describe('files that look like secrets', () => {
     git('init', '-q');
     git('add', '.');
     git('commit', '-qm', 'one');
-    for (const command of ['git show HEAD:.env', 'git log -p -- .env', 'git blame .env'])
+    for (const command of [
+      ...['git show HEAD:.env', 'git log -p -- .env', 'git blame .env', 'git show :0:.env'],
+      ...['git show HEAD:./.env', "git diff ':(top).env'", "git log -p -- ':/.env'"],
+    ])
       expect(await commandRuling(root, command), command).toBe('ask');
+  });
+
+  test('attack 13: a rule for all file changes does not let `edit` show lines of a secret', async () => {
+    const rules: PermissionRule[] = [
+      { tool: '{edit,write}', path: '**', decision: 'allow', yields: true },
+    ];
+    expect((await policyRuling(root, ['edit', { path: 'a.txt' }], { rules })).decision).toBe(
+      'allow',
+    );
+    for (const path of ['.env', '.en\u200bv', 'tls/server.key'])
+      expect((await policyRuling(root, ['edit', { path }], { rules })).decision, path).toBe('ask');
   });
 
   test('attack 13: the rule that is offered covers only that file', async () => {

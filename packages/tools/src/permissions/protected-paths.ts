@@ -85,11 +85,15 @@ function isSecretName(name: string): boolean {
  * that no other spelling of a name escapes.
  */
 function segmentsOf(path: string): readonly string[] {
-  return path
-    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
-    .toLowerCase()
-    .split('/')
-    .filter((segment) => segment !== '');
+  return (
+    path
+      .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+      // First to capitals, because some letters have several small forms.
+      .toUpperCase()
+      .toLowerCase()
+      .split('/')
+      .filter((segment) => segment !== '')
+  );
 }
 
 function lastIf(

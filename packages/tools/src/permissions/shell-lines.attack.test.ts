@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { commandRuling } from '../testing/policy-ruling.ts';
+import { commandRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
 

@@ -2,10 +2,10 @@ import { sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFull, runs } from '../../../core/src/testing/runs.ts';
-import { commandLines, createTrapWorld, type TrapWorld } from '../testing/command-lines.ts';
-import { commandRuling } from '../testing/policy-ruling.ts';
+import { commandLines, createTrapWorld, type TrapWorld } from '../testing/policy/command-lines.ts';
+import { commandRuling } from '../testing/policy/policy-ruling.ts';
+import { hasStrace, type Traced, traceBash } from '../testing/policy/traced-bash.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { hasStrace, type Traced, traceBash } from '../testing/traced-bash.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import { splitCommand } from './split-command.ts';
 

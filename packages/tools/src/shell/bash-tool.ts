@@ -8,6 +8,7 @@ import {
 } from '@millrace/agent';
 import { z } from 'zod';
 import type { PreparedCommand, Sandbox, SandboxRequest } from '../contract/sandbox.ts';
+import { protectGitLine } from '../git/protect-git-line.ts';
 import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
@@ -121,7 +122,8 @@ async function executeCommand(
   const { command } = input;
   const timeoutMs = input.timeout_ms ?? settings.timeoutMs;
   const maxLength = Math.max(maxOutputLength - reservedForNotes, Math.floor(maxOutputLength / 2));
-  const env = traceEnv(safeEnv(process.env, settings.env), trace);
+  const own = traceEnv(safeEnv(process.env, settings.env), trace);
+  const env = await protectGitLine(command, own, workspace.root);
   const confinement = await confine(input, env, settings);
   const confined = confinement?.prepared;
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;

@@ -11,6 +11,9 @@ interface FindSecretOptions {
   readonly mayRead: (path: ReadPath) => boolean;
 }
 
+/** Installed packages are published, so their keys are those of tests. */
+const publishedFolder = 'node_modules';
+
 /** A search of more entries is asked for, because looking at all of them takes too long. */
 const maxEntries = 50_000;
 
@@ -35,7 +38,7 @@ export async function findSecretBelow(
         return `The search would read more than ${maxEntries} files, and some may be secret`;
       const path = join(folder, entry.name);
       if (skipsHidden && entry.name.startsWith('.')) continue;
-      if (entry.isDirectory()) folders.push(path);
+      if (entry.isDirectory() && entry.name !== publishedFolder) folders.push(path);
       if (!entry.isFile() || readProtection(shownPath(path)) === undefined) continue;
       if (mayRead({ path, kind: 'read' }) || (await isHarmlessGitFile(path))) continue;
       return `The search would read ${shownPath(path)}, which looks like a secret. The tool grep leaves it out`;

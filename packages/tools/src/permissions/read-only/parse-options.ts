@@ -20,7 +20,7 @@ export interface ParsedOptions {
   readonly values: readonly OptionValue[];
 }
 
-export interface OptionValue {
+interface OptionValue {
   readonly name: string;
   readonly value: string;
 }

@@ -116,10 +116,11 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
 
 /** An operand of git can be a path, a commit, or a path in a commit: `HEAD:src/a.ts`. */
 function pathsInOperand(operand: string, isNamesOnly: boolean): readonly ReadPath[] {
-  const inCommit = operand.slice(operand.indexOf(':') + 1) || '.';
+  // `HEAD:a` and `:0:a` are paths in a commit or in the index.
+  const colons = [...operand.matchAll(/:/g)].map(({ index }) => operand.slice(index + 1) || '.');
   // `:(top)a` and `:/a` are paths with a prefix that git interprets.
-  const plain = inCommit.replace(/^(?:\([^)]*\)|[!/^]+)/, '') || '.';
-  return [...new Set([operand, inCommit, plain])].map((path) => {
+  const plain = colons.map((path) => path.replace(/^(?:\([^)]*\)|[!/^]+)/, '') || '.');
+  return [...new Set([operand, ...colons, ...plain])].map((path) => {
     return { path, kind: 'read', isNamesOnly };
   });
 }

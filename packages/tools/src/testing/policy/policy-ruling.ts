@@ -1,10 +1,13 @@
 import { type DefinedTool, defineTool, type Tool } from '@millrace/agent';
 import { type JsonValue, toolCallId } from '@millrace/core';
 import { z } from 'zod';
-import { type ApproveByPolicyOptions, approveByPolicy } from '../permissions/approve-by-policy.ts';
-import { permissionPolicy } from '../permissions/permission-policy.ts';
-import type { PermissionRule } from '../permissions/permission-rule.ts';
-import { createWorkspace } from '../workspace/workspace.ts';
+import {
+  type ApproveByPolicyOptions,
+  approveByPolicy,
+} from '../../permissions/approve-by-policy.ts';
+import { permissionPolicy } from '../../permissions/permission-policy.ts';
+import type { PermissionRule } from '../../permissions/permission-rule.ts';
+import { createWorkspace } from '../../workspace/workspace.ts';
 
 export interface Ruling {
   readonly decision: 'allow' | 'ask' | 'deny';

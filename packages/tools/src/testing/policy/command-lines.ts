@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { writeTree } from './temporary-folder.ts';
+import { writeTree } from '../temporary-folder.ts';
 
 // Random command lines and the folder that they are about. Most commands are harmless, and most
 // lines have something odd, so that a line is often almost allowed.
 
-/** A folder `work` with traps, beside a folder `outside` with a key. */
+/** A folder `inner` with traps, beside a folder `outside` with a key. */
 export interface TrapWorld {
   readonly base: string;
   readonly root: string;
@@ -15,9 +15,9 @@ export interface TrapWorld {
 }
 
 export function createTrapWorld(base: string): TrapWorld {
-  const root = join(base, 'work');
+  const root = join(base, 'inner');
   const outside = join(base, 'outside');
-  writeTree(outside, { key: 'the key\n', 'sub/x': 'the key\n', 'work/a.txt': 'the key\n' });
+  writeTree(outside, { key: 'the key\n', 'sub/x': 'the key\n', 'inner/a.txt': 'the key\n' });
   writeTree(root, {
     'a.txt': 'one\ntwo\n',
     'b c.txt': 'three\n',
@@ -68,7 +68,7 @@ function pathIn({ root, outside }: TrapWorld): fc.Arbitrary<string> {
       'DENIED',
     ],
     ...['out', 'out/key', 'key', 'sub/../key', 'sub/x', 'sub/..', 'links/up', 'links/abs/key'],
-    ...['links/up/outside/key', 'links/loop', 'sub/../work/a.txt', '../outside/key', '..', '-rf'],
+    ...['links/up/outside/key', 'links/loop', 'sub/../inner/a.txt', '../outside/key', '..', '-rf'],
     ...[`${outside}/key`, '/etc/hostname', '/proc/self/environ', '/dev/null', '--output=o', '-'],
     ...[
       'tls/server.pem',
