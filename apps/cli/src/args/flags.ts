@@ -48,7 +48,7 @@ export type FlagName =
   | 'log'
   | 'token'
   | 'no-token'
-  | 'agent-networks'
+  | 'networks'
   | 'otlp'
   | 'no-color'
   | 'help'
@@ -198,7 +198,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: ['serve'],
     help: 'Require no token. Every user of this machine can then use the agents',
   },
-  'agent-networks': {
+  networks: {
     value: '<list>',
     owners: ['serve'],
     help: 'Where remote agents may be: loopback, private, public, 10.1.0.0/16. MILLRACE_AGENT_NETWORKS does the same',

@@ -122,7 +122,7 @@ export function serveArgs(line: CommandLine): ServeArgs {
     log: parseLogFormat(line),
     token: flagText(line, 'token'),
     noToken: hasFlag(line, 'no-token'),
-    agentNetworks: flagText(line, 'agent-networks'),
+    agentNetworks: flagText(line, 'networks'),
     otlp: flagText(line, 'otlp'),
     yes: hasFlag(line, 'yes'),
   };
