@@ -38,6 +38,13 @@ const browsers = [
   ['of an old browser', ['origin: https://evil.example']],
 ] as const;
 
+interface PageRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly sent: string;
+  readonly headers: readonly string[];
+}
+
 const attacks = browsers.flatMap(([page, headers]) =>
   requests.map(
     ([what, method, path, sent]) => [page, what, { method, path, sent, headers }] as const,
@@ -46,7 +53,7 @@ const attacks = browsers.flatMap(([page, headers]) =>
 
 const send = (
   { port }: TestServer,
-  request: (typeof attacks)[number][2],
+  request: PageRequest,
   host = `127.0.0.1:${port}`,
   more: readonly string[] = [],
 ) => {
@@ -74,7 +81,7 @@ test.each(
 )(
   'attack 8: a page of %s, which resolves to this machine, %s and is refused',
   async (host, _what, request) => {
-    expect((await send(open, { ...request } as (typeof attacks)[number][2], host)).status).toBe(
+    expect((await send(open, request, host)).status).toBe(
       421,
     );
   },
