@@ -178,13 +178,13 @@ describeAsRoot('a folder that another user prepared', () => {
     await refused(/secret: it is a symbolic link/);
   });
 
-  test.each([0o644, 0o640, 0o604, 0o620, 0o602])(
-    'attack 8: with a token of mode %o gets a new token',
+  test.each(['644', '640', '604', '620', '602'])(
+    'attack 8: with a token of mode %s gets a new token',
     async (mode) => {
       const first = await serve();
       await first.end('SIGTERM');
       const path = join(data, 'access', 'token');
-      chmodSync(path, mode);
+      chmodSync(path, Number.parseInt(mode, 8));
       const second = await serve();
       expect(second.token).not.toBe(first.token);
       expect(second.output.stderr).toContain('other users could read the old one');

@@ -5,8 +5,8 @@ import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
 
-// The link that `millrace serve` prints contains the token. Whoever looks at the address bar, the
-// history, a log or the storage of the browser later must not find it.
+// The link that `millrace serve` prints contains the token. The address bar, the history, logs and
+// the storage of the browser must not contain it later.
 
 const token = createToken();
 

@@ -9,7 +9,7 @@ export type Resolver = (
   done: (error: Error | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
-export const systemResolver: Resolver = (name, done) =>
+const systemResolver: Resolver = (name, done) =>
   systemLookup(name, { all: true, order: 'verbatim' }, (error, addresses) =>
     done(error, addresses ?? []),
   );

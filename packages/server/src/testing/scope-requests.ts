@@ -8,7 +8,7 @@ import { testToken } from './servers/test-server.ts';
 const answer = { type: 'text', author: 'agent', content: 'classified' } as const;
 
 /** An agent whose answers another agent must not see. */
-export const secretAgent = (name: string): ServedAgent => ({
+const secretAgent = (name: string): ServedAgent => ({
   ...{ type: 'sync', name },
   onMessage: async () => answer,
 });
@@ -105,7 +105,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
 const isBodyOptional = /\/(?:complete|fail|cancel|interrupt|terminate|timeout)$/;
 
 /** Every operation. Deletions come last, so that the other operations find something. */
-export const operations = allRoutes
+const operations = allRoutes
   .map(({ method, path, access, body }) => ({
     ...{ name: `${method} ${path}`, method, path, access, hasBody: body !== undefined },
   }))

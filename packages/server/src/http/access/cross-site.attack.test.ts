@@ -81,9 +81,7 @@ test.each(
 )(
   'attack 8: a page of %s, which resolves to this machine, %s and is refused',
   async (host, _what, request) => {
-    expect((await send(open, request, host)).status).toBe(
-      421,
-    );
+    expect((await send(open, request, host)).status).toBe(421);
   },
 );
 
