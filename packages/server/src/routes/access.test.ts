@@ -116,6 +116,21 @@ test('revoking a token ends its streams and no others', async () => {
   await reader?.cancel();
 });
 
+test('the streams of a token end when it expires', async () => {
+  const token = await server.createToken({ task_id: own.task_id, expires_in: 1 });
+  const response = await fetch(new URL(`/tasks/${own.task_id}/stream`, server.url), {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toThrow();
+  expect((await server.ask(token, 'GET', `/tasks/${own.task_id}`)).status).toBe(401);
+  const listed: readonly { readonly expires_at: string | null }[] = await server.asOperator(
+    'GET',
+    '/tokens',
+  );
+  expect(listed.every(({ expires_at }) => expires_at === null)).toBe(true);
+});
+
 test('the limit of open streams applies per caller', async () => {
   const [one, two] = [testToken('operator'), testToken('two')];
   await using limited = await ScopeServer.start({
