@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -11,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createToken } from '@millrace/server';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isRequirementMissing } from '../../../../packages/log/src/testing/external-programs.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -96,6 +97,25 @@ describeAsRoot('another user of the machine', () => {
     );
     expect(output).toContain('serve');
     expect(output).not.toContain(token);
+  });
+
+  test('attack 8: finds no token in the process list while a printed command runs', async () => {
+    const { url, token, output } = await serve();
+    const created = await fetch(`${url}/agents/name/echo/rpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"method":"task/create","params":{"name":"first"}}',
+    });
+    expect(created.status).toBe(200);
+    const command = /.*curl .*\/stream.*/.exec(output.stdout)?.[0] ?? '';
+    const following = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void following.kill());
+    // The first event shows that the token was accepted and that curl still runs.
+    await once(following.stdout, 'data');
+    const list = await asOtherUser('cat /proc/[0-9]*/cmdline');
+    expect(list.output).toContain(url);
+    expect(list.output).not.toContain(token);
+    following.kill();
   });
 
   test('attack 8: keeps no token of a server without tokens when its owner sets one', async () => {

@@ -162,11 +162,17 @@ function pageLine({ url, hasPage, access: { own } }: StartedServer): string {
   return `Open ${url}/#token=${own.token} in a browser. The link signs you in; keep it to yourself`;
 }
 
-/** The header for curl. The token itself stays out of the history of the shell. */
-function authorizationFlag({ tokens, own }: OperatorToken): string {
-  if (tokens === 'none') return '';
-  const token = own === undefined ? '$MILLRACE_TOKEN' : `$(cat ${shellQuoted(own.path)})`;
-  return ` -H "authorization: Bearer ${token}"`;
+/**
+ * The beginning of a command that sends the token. curl reads the header from its input, because
+ * other users can see the arguments of a program.
+ */
+function curlCommand({ tokens, own }: OperatorToken): string {
+  if (tokens === 'none') return 'curl -N';
+  const header =
+    own === undefined
+      ? `printf 'authorization: Bearer %s' "$MILLRACE_TOKEN"`
+      : `sed 's/^/authorization: Bearer /' ${shellQuoted(own.path)}`;
+  return `${header} | curl -N -H @-`;
 }
 
 function shellQuoted(text: string): string {
@@ -177,17 +183,17 @@ function shellQuoted(text: string): string {
 function exampleCommands({ url, agents, access }: StartedServer): readonly string[] {
   const { name, type } =
     agents.find((agent) => agent.type !== 'async') ?? agents[0] ?? placeholderAgent;
-  const auth = authorizationFlag(access);
+  const curl = curlCommand(access);
   const content = '"content":{"type":"text","author":"user","content":"Hello"}';
   const how = type === 'async' ? ['event/send', ''] : ['message/send', ',"stream":true'];
   const send = `{"method":"${how[0]}","params":{"task_name":"first",${content}${how[1]}}}`;
   const make = '{"method":"task/create","params":{"name":"first"}}';
   const post = (body: string) =>
-    `  curl -N${auth} ${url}/agents/name/${name}/rpc -H 'content-type: application/json' -d '${body}'`;
+    `  ${curl} ${url}/agents/name/${name}/rpc -H 'content-type: application/json' -d '${body}'`;
   return [
     ...(type === 'async' ? [post(make)] : []),
     post(send),
-    `  curl -N${auth} '${url}/tasks/name/first/stream?view=events'`,
+    `  ${curl} '${url}/tasks/name/first/stream?view=events'`,
   ];
 }
 

@@ -43,7 +43,7 @@ export async function serveProcess(
 
 /** Reads the token from the file that the server names in its example commands. */
 export function tokenNamedIn(startMessage: string): string | undefined {
-  const path = /\$\(cat '([^']+)'\)/.exec(startMessage)?.[1];
+  const path = /sed 's.\^.authorization: Bearer \/' '([^']+)'/.exec(startMessage)?.[1];
   return path === undefined ? undefined : readFileSync(path, 'utf8').trim();
 }
 
