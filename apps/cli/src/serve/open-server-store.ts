@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Bus, Log } from '@millrace/log';
 import type { Rows } from '@millrace/server';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
 import { ensurePrivateFile, storePath } from '../store/open-store.ts';
 import { readOrCreatePrivateFile } from './private-file.ts';
 
@@ -151,7 +152,7 @@ async function openDataFolder(
   ]);
   await using opened = new AsyncDisposableStack();
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };
     await Promise.all([ensurePrivateFile(files.log), ensurePrivateFile(files.rows)]);
     const secret = await readSecret(join(path, 'secret'));

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { chmod, link, lstat, mkdir, open, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/core';
+import { makeFolder } from '../make-folder.ts';
 
 /** The text of a file that only its owner may read. */
 export interface PrivateText {
@@ -36,7 +37,7 @@ export async function replacePrivateFile(path: string, text: string): Promise<Pr
 
 /** Creates the folder with mode 0700. An existing one must belong to this user, and gets the mode. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
