@@ -11,7 +11,7 @@ interface UseKeysOptions {
 }
 
 /**
- * Calls `onKey` for each key of the terminal, using our own parser.
+ * Calls `onRead` with the keys of each read from the terminal, using our own parser.
  *
  * Ink's `useInput` is not enough. It treats one read as one key unless the read starts with Esc. If
  * `hello` and Enter arrive together (slow connection, type-ahead, tests), it reports text with a
@@ -25,15 +25,15 @@ interface UseKeysOptions {
  * so a component with `useInput` can be active at the same time, and Ink still receives the
  * terminal's answers about its keyboard.
  */
-export function useKeys(onKey: (key: Key) => void, options: UseKeysOptions = {}): void {
+export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions = {}): void {
   const { stdin, isRawModeSupported } = useStdin();
   const { clock } = options;
   const isActive = (options.isActive ?? true) && isRawModeSupported;
-  const handle = useEffectEvent(onKey);
+  const handle = useEffectEvent(onRead);
   usePaste(ignorePaste, { isActive });
   useEffect(() => {
     if (!isActive) return;
-    const reader = new KeyReader({ clock, onKey: (key) => handle(key) });
+    const reader = new KeyReader({ clock, onRead: (read) => handle(read) });
     // Ink sets the stream's encoding, so no character is split.
     const listen = (chunk: string | Buffer) => reader.push(String(chunk));
     stdin.on('data', listen);
@@ -47,8 +47,18 @@ export function useKeys(onKey: (key: Key) => void, options: UseKeysOptions = {})
 /** The paste arrives in order with the other keys, so Ink's event is not needed. */
 function ignorePaste(): void {}
 
+/** The keys that arrived together. */
+export interface KeyRead {
+  readonly keys: readonly Key[];
+  /**
+   * The read was one key press and nothing else: no other key, no paste, no part of a sequence.
+   * Connections that lag deliver several key presses in one read.
+   */
+  readonly isAlone: boolean;
+}
+
 interface KeyReaderOptions {
-  readonly onKey: (key: Key) => void;
+  readonly onRead: (read: KeyRead) => void;
   readonly clock?: Clock | undefined;
   /**
    * After this time Esc is a key and not the start of a sequence. Default: 50 ms, because slow
@@ -72,8 +82,10 @@ export class KeyReader {
   push(chunk: string): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    const { state, keys } = parseKeys(this.#state, chunk);
-    this.#take(state, keys);
+    const isWhole = isEmpty(this.#state);
+    const { state, keys, skipped } = parseKeys(this.#state, chunk);
+    const isAlone = isWhole && isEmpty(state) && skipped === 0 && isOnePress(keys);
+    this.#take(state, { keys, isAlone });
     this.#wait();
   }
 
@@ -92,13 +104,23 @@ export class KeyReader {
     this.#cancel = clock.after(ms, () => {
       this.#cancel = undefined;
       const { state, keys } = flushKeys(this.#state);
-      this.#take(state, keys);
+      this.#take(state, { keys, isAlone: false });
     });
   }
 
   /** The state is set first, because a key can cause a reset. */
-  #take(state: KeyState, keys: readonly Key[]): void {
+  #take(state: KeyState, read: KeyRead): void {
     this.#state = state;
-    for (const key of keys) this.#options.onKey(key);
+    if (read.keys.length > 0) this.#options.onRead(read);
   }
+}
+
+function isEmpty({ pending, paste }: KeyState): boolean {
+  return pending === '' && paste === undefined;
+}
+
+function isOnePress(keys: readonly Key[]): boolean {
+  const [key] = keys;
+  if (key === undefined || keys.length > 1 || key.type === 'paste') return false;
+  return key.type !== 'text' || [...key.text].length === 1;
 }
