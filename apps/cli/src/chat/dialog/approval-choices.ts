@@ -86,8 +86,7 @@ export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
 }
 
 /** The second step of an answer for the session, with the rule that it sets. */
-export function confirmSession(dialog: ApprovalDialog): ConfirmDialog {
-  const { rule = '' } = dialog.approval;
+export function confirmSession({ rule = '' }: PendingApproval): ConfirmDialog {
   const known = parseRule(rule);
   return {
     type: 'confirm',

@@ -1,6 +1,4 @@
 import type { Clock } from '@millrace/agent';
-import type { JsonValue } from '@millrace/core';
-import type { ChangePreview, PermissionRule } from '@millrace/tools';
 import {
   AnswerGuard,
   isCancelKey,
@@ -16,17 +14,10 @@ import type {
   ConfirmDialog,
   Dialog,
   OpenQuestion,
-  PendingApproval,
   PickList,
 } from '../contract/dialog.ts';
-import type { ApprovalOptions } from '../session/session-commands.ts';
-import {
-  type ApprovalChoice,
-  confirmAlways,
-  confirmChanged,
-  confirmSession,
-  confirmWaiting,
-} from './approval-choices.ts';
+import { ApprovalAnswers, type ApprovalAnswersOptions } from './approval-answers.ts';
+import type { ApprovalChoice } from './approval-choices.ts';
 import {
   choiceListOf,
   dialogKey,
@@ -36,30 +27,15 @@ import {
 } from './choice-list.ts';
 import type { DialogReadiness } from './dialog-lines.ts';
 import { type ContentView, ReadContent } from './read-content.ts';
-import { answerInput, changedInputInput, denialReasonInput, type SideInput } from './side-input.ts';
+import { answerInput, type SideInput } from './side-input.ts';
 
-interface DialogControllerOptions {
+interface DialogControllerOptions extends ApprovalAnswersOptions {
   readonly clock: Clock;
-  readonly approvals: () => readonly PendingApproval[];
   readonly question: () => OpenQuestion | undefined;
-  /** Whether an approval belongs to a sub-agent. */
-  readonly isChild: (approval: PendingApproval) => boolean;
-  /** The preview of a file change, if it is known. */
-  readonly preview: (approval: PendingApproval) => ChangePreview | undefined;
-  /** The rule that a permanent answer saves, if there is one. */
-  readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
-  readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
-  /** Approves, and allows the same for the rest of the session. */
-  readonly approveForSession: (approval: PendingApproval) => Promise<void>;
-  /** Approves, and saves the rule for this folder. */
-  readonly approveAlways: (approval: PendingApproval, rule: PermissionRule) => Promise<void>;
-  readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
   /** Prints the full content of the request. */
   readonly showInFull: (dialog: ApprovalDialog | ConfirmDialog) => void;
   /** Stops the run. */
   readonly stop: () => void;
-  /** Lets an action run in the background and prints its error. */
-  readonly runInBackground: (work: Promise<void>) => void;
   readonly onChange: () => void;
 }
 
@@ -72,14 +48,14 @@ interface ShownDialog {
   readonly isMoving: boolean;
 }
 
-/** A second step that waits for its confirmation. */
-interface OpenConfirm {
-  /** The approval that it belongs to. */
-  readonly approvalKey: string;
-  readonly dialog: ConfirmDialog;
-  /** The key that opened it. It returns to the prompt if the user types on. */
-  readonly openedBy: readonly Key[];
-  readonly confirm: () => void;
+/** A dialog that can be answered by accident. A pick list is opened by the user's own command. */
+type GuardedDialog = Exclude<Dialog, { readonly type: 'pick' }>;
+
+/** A choice, and the key that chose it. */
+interface Chosen {
+  readonly index: number;
+  readonly list: ChoiceList;
+  readonly key: Key;
 }
 
 /**
@@ -91,11 +67,9 @@ interface OpenConfirm {
 export class DialogController {
   readonly #options: DialogControllerOptions;
   readonly #guard: AnswerGuard;
-  /** Approvals that are answered here, although the log has not recorded it yet. */
-  readonly #answered = new Set<object | string>();
+  readonly #approvals: ApprovalAnswers;
   #pickList: FilteredPickList | undefined;
   #sideInput: SideInput | undefined;
-  #confirm: OpenConfirm | undefined;
   /** The current dialog with its list. */
   #shownDialog: ShownDialog | undefined;
 
@@ -103,6 +77,7 @@ export class DialogController {
     this.#options = options;
     const { clock, onChange } = options;
     this.#guard = new AnswerGuard({ clock, onChange });
+    this.#approvals = new ApprovalAnswers(options);
   }
 
   get sideInput(): SideInput | undefined {
@@ -111,30 +86,10 @@ export class DialogController {
 
   get dialog(): Dialog | undefined {
     if (this.#pickList !== undefined) return { type: 'pick', pick: this.#pickList.list };
-    const approval = this.#approvalDialog;
-    if (approval !== undefined) {
-      const isOpen = this.#confirm?.approvalKey === approvalKey(approval.approval);
-      return isOpen && this.#confirm !== undefined ? this.#confirm.dialog : approval;
-    }
+    const request = this.#approvals.dialog;
+    if (request !== undefined) return request;
     const open = this.#options.question();
     return open === undefined ? undefined : { type: 'question', question: open };
-  }
-
-  get #approvalDialog(): ApprovalDialog | undefined {
-    const [first, ...others] = this.#unanswered;
-    return first === undefined ? undefined : this.#dialogOf(first, others.length);
-  }
-
-  #dialogOf(approval: PendingApproval, others: number): ApprovalDialog {
-    const { isChild, preview, ruleToSave } = this.#options;
-    return {
-      ...{ type: 'approval', approval, isChild: isChild(approval), others },
-      ...{ preview: preview(approval), savedRule: ruleToSave(approval) },
-    };
-  }
-
-  get #unanswered(): readonly PendingApproval[] {
-    return this.#options.approvals().filter((one) => !this.#answered.has(approvalKey(one)));
   }
 
   /** The choices of the current dialog. */
@@ -148,7 +103,7 @@ export class DialogController {
     if (this.#shownDialog?.key !== key) {
       // The dialog was answered elsewhere, so the typed text is dropped.
       this.#sideInput = undefined;
-      if (dialog.type !== 'confirm') this.#confirm = undefined;
+      if (dialog.type !== 'confirm') this.#approvals.closeConfirm();
       // Keys count only after the dialog is on the screen.
       this.#guard.close();
       const shown = { list: choiceListOf(dialog), content: new ReadContent(), isMoving: false };
@@ -185,7 +140,7 @@ export class DialogController {
   close(): void {
     this.#guard.close();
     this.#sideInput = undefined;
-    this.#confirm = undefined;
+    this.#approvals.closeConfirm();
     this.#shownDialog = undefined;
   }
 
@@ -208,7 +163,7 @@ export class DialogController {
   };
 
   #handle(
-    dialog: Exclude<Dialog, { readonly type: 'pick' }>,
+    dialog: GuardedDialog,
     list: ChoiceList,
     {
       keys,
@@ -249,11 +204,7 @@ export class DialogController {
   }
 
   /** A single key press after a quiet period. */
-  #press(
-    dialog: Exclude<Dialog, { readonly type: 'pick' }>,
-    list: ChoiceList,
-    key: Key,
-  ): readonly Key[] {
+  #press(dialog: GuardedDialog, list: ChoiceList, key: Key): readonly Key[] {
     if (dialog.type !== 'question' && isLetter(key, 'v')) {
       this.#options.showInFull(dialog);
       this.#shownDialog?.content.showAll();
@@ -273,17 +224,16 @@ export class DialogController {
   /** The user types a message. An open second step closes, because nobody answers it. */
   #typeOn(keys: readonly Key[]): readonly Key[] {
     const kept = keysForPrompt(keys);
-    const opened = kept.length > 0 ? (this.#confirm?.openedBy ?? []) : [];
-    if (kept.length > 0) this.#confirm = undefined;
+    const opened = kept.length > 0 ? this.#approvals.closeConfirm() : [];
     if (this.#shownDialog !== undefined)
       this.#shownDialog = { ...this.#shownDialog, isMoving: false };
     return [...opened, ...kept];
   }
 
   #refuse(dialog: ApprovalDialog | ConfirmDialog, { reason, isSent }: Refusal): readonly Key[] {
-    if (dialog.type === 'confirm') this.#confirm = undefined;
-    else if (isSent) this.#deny(dialog.approval, reason);
-    else this.#askForReason(dialog.approval, reason);
+    if (dialog.type === 'confirm') this.#approvals.closeConfirm();
+    else if (isSent) this.#approvals.deny(dialog.approval, reason);
+    else this.#sideInput = this.#approvals.reasonInput(dialog.approval, reason);
     return [];
   }
 
@@ -324,131 +274,52 @@ export class DialogController {
   }
 
   #cancel({ type }: Dialog): void {
-    if (type === 'confirm') this.#confirm = undefined;
+    if (type === 'confirm') this.#approvals.closeConfirm();
     else this.#options.stop();
   }
 
-  #choose(
-    dialog: Exclude<Dialog, { readonly type: 'pick' }>,
-    chosen: { readonly index: number; readonly list: ChoiceList; readonly key: Key },
-  ): void {
-    const { index, list, key } = chosen;
-    const isRead = this.#shownDialog?.content.isComplete === true;
+  #choose(dialog: GuardedDialog, chosen: Chosen): void {
     switch (dialog.type) {
       case 'question':
         return this.#answer(dialog.question, chosen);
       case 'approval':
-        return this.#decide(dialog, (list.items[index] as ApprovalChoice).action, { key, isRead });
+        return this.#decide(dialog, chosen);
       case 'confirm': {
-        const open = this.#confirm;
-        if (index === list.items.length - 1) this.#confirm = undefined;
-        else if (isRead && open !== undefined) this.#guard.hold(key, open.confirm);
-        return;
+        const isBack = chosen.index === chosen.list.items.length - 1;
+        if (isBack) this.#approvals.closeConfirm();
+        else if (this.#isRead) this.#guard.hold(chosen.key, () => this.#approvals.confirm());
       }
     }
   }
 
-  #decide(
-    dialog: ApprovalDialog,
-    action: ApprovalChoice['action'],
-    { key, isRead }: { readonly key: Key; readonly isRead: boolean },
-  ): void {
-    const { approval } = dialog;
-    const { approve } = this.#options;
-    if (action === 'deny')
-      return key.type === 'text' ? this.#askForReason(approval) : this.#deny(approval, undefined);
-    if (action === 'change') return this.#changeInput(dialog);
-    // Nothing that was not shown can be approved.
-    if (!isRead) return;
-    if (action === 'once')
-      return this.#guard.hold(key, () => this.#submitAnswer(approval, () => approve(approval, {})));
-    return this.#openConfirm(dialog, action, key);
+  /** Nothing that was not shown can be approved. */
+  get #isRead(): boolean {
+    return this.#shownDialog?.content.isComplete === true;
   }
 
-  /** Opens the second step of an answer that allows more than this call. */
-  #openConfirm(dialog: ApprovalDialog, action: 'session' | 'waiting' | 'always', key: Key): void {
-    const { approval, savedRule } = dialog;
-    const { approve, approveForSession, approveAlways } = this.#options;
-    const open = (confirm: ConfirmDialog, onYes: () => void) =>
-      this.#setConfirm(approval, confirm, onYes, key);
+  #decide(dialog: ApprovalDialog, { index, list, key }: Chosen): void {
+    const { approval } = dialog;
+    const { action } = list.items[index] as ApprovalChoice;
     switch (action) {
+      case 'deny':
+        if (key.type === 'text') this.#sideInput = this.#approvals.reasonInput(approval);
+        else this.#approvals.deny(approval, undefined);
+        return;
+      case 'change':
+        this.#sideInput = this.#approvals.changeInput(dialog);
+        return;
+      case 'once':
+        if (this.#isRead) this.#guard.hold(key, () => this.#approvals.approveOnce(approval));
+        return;
       case 'session':
-        return open(confirmSession(dialog), () =>
-          this.#submitAnswer(approval, () => approveForSession(approval)),
-        );
+      case 'waiting':
       case 'always':
-        if (savedRule === undefined) return;
-        return open(confirmAlways(savedRule), () =>
-          this.#submitAnswer(approval, () => approveAlways(approval, savedRule)),
-        );
-      case 'waiting': {
-        // Calls that arrive later are not in the list, so the answer does not apply to them.
-        const waiting = this.#unanswered;
-        return open(confirmWaiting(waiting.map((one) => this.#dialogOf(one, 0))), () => {
-          const open = new Set(this.#unanswered.map(approvalKey));
-          for (const one of waiting)
-            if (open.has(approvalKey(one))) this.#submitAnswer(one, () => approve(one, {}));
-        });
-      }
+        if (this.#isRead) this.#approvals.openConfirm(dialog, action, key);
     }
-  }
-
-  #setConfirm(
-    approval: PendingApproval,
-    dialog: ConfirmDialog,
-    onYes: () => void,
-    openedBy?: Key,
-  ): void {
-    this.#confirm = {
-      ...{ approvalKey: approvalKey(approval), dialog },
-      openedBy: openedBy === undefined ? [] : keysForPrompt([openedBy]),
-      confirm: () => {
-        this.#confirm = undefined;
-        onYes();
-      },
-    };
-  }
-
-  #changeInput(dialog: ApprovalDialog): void {
-    const { approval } = dialog;
-    const { approve } = this.#options;
-    this.#sideInput = changedInputInput(approval, (input: JsonValue) => {
-      // The preview shows the change of the old input.
-      const request = { ...dialog, preview: undefined, approval: { ...approval, input } };
-      this.#setConfirm(approval, confirmChanged(request), () =>
-        this.#submitAnswer(approval, () => approve(approval, { input })),
-      );
-    });
-  }
-
-  #askForReason(approval: PendingApproval, text?: string): void {
-    this.#sideInput = denialReasonInput(approval, (reason) => this.#deny(approval, reason), text);
-  }
-
-  #deny(approval: PendingApproval, reason: string | undefined): void {
-    this.#submitAnswer(approval, () => this.#options.deny(approval, reason));
-  }
-
-  /** Hides an approval at once and shows it again if the answer cannot be submitted. */
-  #submitAnswer(approval: PendingApproval, answer: () => Promise<void>): void {
-    const key = approvalKey(approval);
-    this.#answered.add(key);
-    const answered = answer().catch((error: unknown) => {
-      this.#answered.delete(key);
-      throw error;
-    });
-    this.#options.runInBackground(answered);
   }
 
   /** The last two choices are to type an answer and to give none. */
-  #answer(
-    question: OpenQuestion,
-    {
-      index,
-      list: { items, ticked },
-      key,
-    }: { readonly index: number; readonly list: ChoiceList; readonly key: Key },
-  ): void {
+  #answer(question: OpenQuestion, { index, list: { items, ticked }, key }: Chosen): void {
     const { options, answer } = question;
     if (index === items.length - 2) {
       this.#sideInput = answerInput(question);
@@ -459,10 +330,6 @@ export class DialogController {
     const labels = chosen.flatMap((one) => options[one]?.label ?? []);
     this.#guard.hold(key, () => answer(question.multiple ? labels : labels[0]));
   }
-}
-
-function approvalKey({ session, id }: PendingApproval): string {
-  return `${session} ${id}`;
 }
 
 /** Replaces the items and keeps the selection. */

@@ -24,7 +24,14 @@ function dialogOf(options: DialogOptions) {
     ...{ session: sessionId('s'), id: toolCallId('c'), name, input, isAnswered: false },
     ...{ reason: 'no rule allows it', rule: rule && JSON.stringify(rule) },
   };
-  return { type: 'approval', approval, isChild, others, preview, savedRule } as const satisfies Dialog;
+  return {
+    type: 'approval',
+    approval,
+    isChild,
+    others,
+    preview,
+    savedRule,
+  } as const satisfies Dialog;
 }
 
 const look = (width: number) => ({ width, theme: plainTheme, showsReasoning: false });
@@ -151,9 +158,7 @@ describe('the content of a request', () => {
 
 describe('the choices', () => {
   const labels = (options: DialogOptions) =>
-    approvalChoices(dialogOf(options)).map(({ label, detail = '' }) =>
-      `${label} ${detail}`.trim(),
-    );
+    approvalChoices(dialogOf(options)).map(({ label, detail = '' }) => `${label} ${detail}`.trim());
   const bash = { name: 'bash', input: { command: 'npm test' } };
 
   test.each<[object, string]>([

@@ -36,6 +36,9 @@ interface DrawnDialog {
 
 /** The content gets at least this many lines, if the choices can be scrolled. */
 const minContent = 4;
+/** The reason gets its own lines only beside this much content. */
+const minReasonRoom = 8;
+const maxReservedReason = 2;
 /** Below this number of lines there is no hint. */
 const minHintRoom = 8;
 
@@ -60,8 +63,10 @@ export function drawDialog(
   const wanted = Math.min(content.length, minContent);
   const choiceRoom = Math.max(Math.min(1, rest), Math.min(list.items.length, rest - wanted));
   const bodyRoom = Math.max(0, rest - choiceRoom);
-  const { body, start, end } = contentWindow(look, content, { room: bodyRoom, from });
-  const why = dialogReason(look, dialog).slice(0, Math.max(0, bodyRoom - body.length));
+  const reason = dialogReason(look, dialog);
+  const reserved = bodyRoom < minReasonRoom ? 0 : Math.min(reason.length, maxReservedReason);
+  const { body, start, end } = contentWindow(look, content, { room: bodyRoom - reserved, from });
+  const why = reason.slice(0, Math.max(0, bodyRoom - body.length));
   const choices = choiceLines(look, list, { room: choiceRoom, readiness });
   return {
     lines: fitLines(look, [...title, ...body, ...why, ...choices, ...hint]),

@@ -7,7 +7,6 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import { keysForPrompt } from '../../input/answer/answer-guard.ts';
 import type { CompletionSources } from '../../input/completion/completion.ts';
 import {
   FileList,
@@ -15,8 +14,7 @@ import {
   workspaceFiles,
 } from '../../input/completion/workspace-files.ts';
 import type { HistoryEntry } from '../../input/editor/editor-state.ts';
-import type { Key } from '../../input/keys/key.ts';
-import { type KeyRead, useKeys } from '../../input/keys/use-keys.ts';
+import { useKeys } from '../../input/keys/use-keys.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
 import type { ChatApp } from '../chat-app.ts';
@@ -28,6 +26,7 @@ import type { SideInput } from '../dialog/side-input.ts';
 import { activityLine, queuedLines } from '../render/activity-line.ts';
 import { liveLines } from '../render/live-lines.ts';
 import { statusLine } from '../render/status-line.ts';
+import { routeKeys } from './route-keys.ts';
 import { maxLiveRows, type ScreenLayout, screenLayout } from './screen-layout.ts';
 import { useSideEditor } from './use-side-editor.ts';
 
@@ -144,31 +143,6 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
       </Box>
     </>
   );
-}
-
-interface KeyTargets {
-  readonly prompt: (key: Key) => void;
-  readonly side: (key: Key) => void;
-}
-
-/**
- * Sends the keys of one read to the prompt, the dialog or its side input. What is open decides, and
- * not what was drawn last, because a key can open or close something.
- */
-function routeKeys(app: ChatApp, { keys, isAlone }: KeyRead, targets: KeyTargets): void {
-  const { dialogs } = app;
-  const left = keys.filter((key) => !app.press(key));
-  if (dialogs.list === undefined) return left.forEach(targets.prompt);
-  if (dialogs.sideInput === undefined) {
-    const read = { keys: left, isAlone: isAlone && left.length === keys.length };
-    return left.length === 0 ? undefined : dialogs.read(read).forEach(targets.prompt);
-  }
-  for (const [index, key] of left.entries()) {
-    // The text after the key that closed the side input stays in the prompt.
-    if (dialogs.sideInput === undefined)
-      return keysForPrompt(left.slice(index)).forEach(targets.prompt);
-    targets.side(key);
-  }
 }
 
 interface LayoutSetting {

@@ -49,6 +49,7 @@ function ignorePaste(): void {}
 
 /** The keys that arrived together. */
 export interface KeyRead {
+  /** Empty if the read has only a part of a sequence, or a report of the terminal. */
   readonly keys: readonly Key[];
   /**
    * The read was one key press and nothing else: no other key, no paste, no part of a sequence.
@@ -111,7 +112,7 @@ export class KeyReader {
   /** The state is set first, because a key can cause a reset. */
   #take(state: KeyState, read: KeyRead): void {
     this.#state = state;
-    if (read.keys.length > 0) this.#options.onRead(read);
+    this.#options.onRead(read);
   }
 }
 
