@@ -5,7 +5,7 @@ import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
 import { quietMs, settleMs } from '../../input/answer/answer-guard.ts';
 import type { Key } from '../../input/keys/key.ts';
-import { KeyReader } from '../../input/keys/use-keys.ts';
+import { KeyReader } from '../../input/keys/key-reader.ts';
 import { plainTheme } from '../../text/theme/theme.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import { routeKeys } from '../screen/route-keys.ts';

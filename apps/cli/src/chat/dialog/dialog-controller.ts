@@ -7,7 +7,7 @@ import {
   refusalIn,
 } from '../../input/answer/answer-guard.ts';
 import type { Key } from '../../input/keys/key.ts';
-import type { KeyRead } from '../../input/keys/use-keys.ts';
+import type { KeyRead } from '../../input/keys/key-reader.ts';
 import type {
   ApprovalDialog,
   ChoiceList,

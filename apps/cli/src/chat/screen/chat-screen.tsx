@@ -17,6 +17,7 @@ import type { HistoryEntry } from '../../input/editor/editor-state.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
+import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
 import { commandTable } from '../commands/command-table.ts';
 import { note } from '../contract/block.ts';
@@ -192,7 +193,7 @@ function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {
       {lines.map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
         <Text key={index} wrap="truncate-end">
-          {line === '' ? ' ' : line}
+          {line === '' ? ' ' : onlyStyles(line)}
         </Text>
       ))}
     </Box>

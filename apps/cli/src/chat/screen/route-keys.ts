@@ -1,6 +1,6 @@
 import { keysForPrompt } from '../../input/answer/answer-guard.ts';
 import type { Key } from '../../input/keys/key.ts';
-import type { KeyRead } from '../../input/keys/use-keys.ts';
+import type { KeyRead } from '../../input/keys/key-reader.ts';
 import type { ChatApp } from '../chat-app.ts';
 import type { DialogController } from '../dialog/dialog-controller.ts';
 

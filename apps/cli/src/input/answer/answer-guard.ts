@@ -1,6 +1,6 @@
 import type { Clock } from '@millrace/agent';
 import type { Key } from '../keys/key.ts';
-import type { KeyRead } from '../keys/use-keys.ts';
+import type { KeyRead } from '../keys/key-reader.ts';
 
 /**
  * How long no key may arrive before a key answers a question. The period starts when the question

@@ -1,7 +1,7 @@
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import { type Key, namedKey } from './key.ts';
-import { type KeyRead, KeyReader } from './use-keys.ts';
+import { type KeyRead, KeyReader } from './key-reader.ts';
 
 function reading() {
   const keys: Key[] = [];
