@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-/** Prints each attack that got through and, at the end, how many were tried and stopped. */
+/** Prints each attack that got through or was not tried and, at the end, how many were tried and stopped. */
 export default class AttackReporter implements Reporter {
   onTestCaseResult(attack: TestCase): void {
     const { state, errors } = attack.result();
@@ -13,7 +13,10 @@ export default class AttackReporter implements Reporter {
   onTestRunEnd(files: readonly TestModule[], unhandled: readonly { message: string }[]): void {
     for (const { message } of unhandled) console.log(`error outside of an attack: ${message}`);
     for (const file of files) {
-      for (const { message } of file.errors()) console.log(`${file.moduleId}: ${message}`);
+      const suites = [file, ...file.children.allSuites()];
+      for (const { message } of suites.flatMap((suite) => suite.errors())) {
+        console.log(`${file.moduleId}: ${message}`);
+      }
     }
     const states = files.flatMap((file) =>
       [...file.children.allTests()].map((attack) => attack.result().state),

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type OutputChunk, rolldown } from 'rolldown';
+import { rolldown } from 'rolldown';
+import { noticeFile, thirdPartyNotices } from './third-party.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli');
@@ -28,8 +29,8 @@ const bundle = await rolldown({
 rmSync(folder, { recursive: true, force: true });
 const { output } = await bundle.write({ dir: folder, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
-const chunks = output.filter((one) => one.type === 'chunk');
-writeFileSync(join(folder, 'THIRD-PARTY.txt'), licences(chunks));
+const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
+writeFileSync(join(folder, noticeFile), thirdPartyNotices(modules));
 
 /**
  * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes that
@@ -53,31 +54,4 @@ function replaced(code: string, from: string, to: string): string {
       `Cannot find ${from} in a dependency: adapt quickStart in scripts/bundle-cli.ts to its new version`,
     );
   return code.replaceAll(from, () => to);
-}
-
-/** Collects the licences of all bundled packages, as most licences require. */
-function licences(all: readonly OutputChunk[]): string {
-  const found = all.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? []));
-  return [...new Set(found)].sort().map(licenceOf).join('\n\n');
-}
-
-/** Returns the folder of a module's package; undefined for modules of this repository. */
-function packageOf(module: string): string | undefined {
-  if (!module.includes('/node_modules/')) return undefined;
-  let at = dirname(module);
-  while (!isPackage(at)) at = dirname(at);
-  return at;
-}
-
-/** Some folders inside a package have a package.json without a version. */
-function isPackage(at: string): boolean {
-  const manifest = join(at, 'package.json');
-  return existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"version"');
-}
-
-function licenceOf(at: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(at, 'package.json'), 'utf8'));
-  const file = readdirSync(at).find((one) => /^licen[cs]e/i.test(one));
-  const text = file === undefined ? '' : `\n\n${readFileSync(join(at, file), 'utf8').trim()}`;
-  return `${name} ${version} (${license})${text}\n`;
 }

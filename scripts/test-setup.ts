@@ -29,6 +29,12 @@ const requirements: readonly Requirement[] = [
     debian: 'tmux',
   },
   {
+    name: 'strace',
+    for: 'the test that commands do only what the permission policy allowed',
+    isInstalled: () => succeeds('strace', '-V'),
+    debian: 'strace',
+  },
+  {
     name: 'Chromium',
     for: 'tests of the web page in a browser',
     isInstalled: () => succeeds('chromium', '--version'),

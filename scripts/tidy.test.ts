@@ -229,6 +229,18 @@ test('comments and documents avoid the phrases that readers stumbled over', () =
   expect(found, 'Name the subject, and write "Default: …" for defaults.').toEqual([]);
 });
 
+test('only the launcher of git starts git, because a repository can make git run programs', () => {
+  const startsGit = /\b(?:spawn|exec|fork)\w*\(\s*['"`]git\b/;
+  const found = sources.filter((path) => startsGit.test(readFileSync(path, 'utf8')));
+  expect(found, 'Use runGit of @millrace/tools.').toEqual([]);
+});
+
+test('no recursive mkdir, which never returns below /proc', () => {
+  const makesFolders = /\bmkdir(?:Sync)?\([^;]*recursive/;
+  const found = sources.filter((path) => makesFolders.test(readFileSync(path, 'utf8')));
+  expect(found, 'Create the folders one by one, as makeFolder of the command does.').toEqual([]);
+});
+
 test('no committed file names a registry host or a folder of one machine', () => {
   const texts = globSync('**/*.{md,json,ts,tsx,yml}', {
     exclude: [...generated, 'scripts/tidy.test.ts'],

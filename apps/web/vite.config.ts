@@ -1,8 +1,9 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
+import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), notices()],
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
   build: {
     outDir: 'dist',
@@ -16,3 +17,17 @@ export default defineConfig({
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|\\?|$)': 'http://127.0.0.1:5003' },
   },
 });
+
+/** Adds the notices of all packages in the page to the build. */
+function notices(): Plugin {
+  return {
+    name: 'notices',
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((file) =>
+        file.type === 'chunk' ? file.moduleIds : [],
+      );
+      const source = thirdPartyNotices(modules);
+      this.emitFile({ type: 'asset', fileName: noticeFile, source });
+    },
+  };
+}

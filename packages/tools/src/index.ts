@@ -5,6 +5,17 @@ export {
   type UserAnswer,
   type UserQuestion,
 } from './ask-user/ask-user-tool.ts';
+export {
+  type PreparedCommand,
+  type Sandbox,
+  SandboxError,
+  type SandboxErrorCode,
+  type SandboxLimits,
+  type SandboxOptions,
+  type SandboxProfile,
+  type SandboxRequest,
+  type SandboxSearch,
+} from './contract/sandbox.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
@@ -12,6 +23,13 @@ export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read-tool.ts';
 export { type WriteInput, writeTool } from './files/write-tool.ts';
+export {
+  type GitSafetyOptions,
+  type GitSetting,
+  gitSafetyEnv,
+} from './git/git-environment.ts';
+export { readGitBranch } from './git/read-branch.ts';
+export { type GitResult, type RunGitOptions, runGit } from './git/run-git.ts';
 export { type ApproveByPolicyOptions, approveByPolicy } from './permissions/approve-by-policy.ts';
 export type { PolicyCall, PolicyDecision } from './permissions/decide.ts';
 export {
@@ -21,6 +39,9 @@ export {
 } from './permissions/permission-policy.ts';
 export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
+export { approveInSandbox, sandboxRuleNames } from './sandbox/approve-in-sandbox.ts';
+export { findSandbox } from './sandbox/find-sandbox.ts';
+export { type UnaskedReading, unaskedReading } from './sandbox/unasked-reading.ts';
 export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';

@@ -1,12 +1,19 @@
 import { type AgentOptions, createAgent, systemClock, type Tool } from '@millrace/agent';
 import { parseJson, type ToolCallPart } from '@millrace/core';
-import { createWorkspace, previewChange, taskTool, type Workspace } from '@millrace/tools';
+import {
+  createWorkspace,
+  previewChange,
+  readGitBranch,
+  taskTool,
+  type Workspace,
+} from '@millrace/tools';
 import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
 import { commonOptions } from './agent-options.ts';
+import { openSandbox } from './command-sandbox.ts';
 import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
 import { createSessionPolicy, denyInsteadOfAsking, type SessionPolicy } from './session-policy.ts';
-import { readGitBranch, readProjectInstructions, systemPrompt } from './system-prompt.ts';
+import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
 /** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */
@@ -16,17 +23,22 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { mode, rules } = config.permissions;
   const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
+  const isReadOnly = mode === 'read-only';
+  const protection = isReadOnly ? undefined : await openSandbox(config.sandbox);
+  const sandbox = protection?.sandbox;
   const policy = createSessionPolicy({
     workspace,
     rules,
+    isConfined: sandbox !== undefined,
     saveRule: saveRule,
     deleteRule: deleteRule,
   });
-  const isReadOnly = mode === 'read-only';
   const servers = await connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
   const [project, branch] = await Promise.all([readProjectInstructions(cwd), readGitBranch(cwd)]);
   const { platform } = process;
   const { system } = config;
+  const { env: allow, maskSecrets } = config.commands ?? {};
+  const commands = { sandbox, reading: policy.reading, env: { allow }, maskSecrets };
   return assemble({
     options,
     workspace,
@@ -34,7 +46,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     servers,
     questions: createQuestions(options.ask),
     reading: readingTools(workspace, policy.current),
-    changing: isReadOnly ? [] : changingTools(workspace),
+    changing: isReadOnly ? [] : changingTools(workspace, commands),
+    protection: protection?.summary,
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
 }
@@ -49,6 +62,7 @@ interface AgentParts {
   readonly reading: readonly Tool[];
   readonly changing: readonly Tool[];
   readonly instructions: string;
+  readonly protection: string | undefined;
 }
 
 function assemble(parts: AgentParts): BuiltAgent {
@@ -75,6 +89,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     chosen,
     tools,
     problems: servers.problems,
+    protection: parts.protection,
     policy: policy.current,
     allows: (call) => isAllowed(policy, call, tools),
     remember: policy.remember,

@@ -1,9 +1,12 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
 import {
   approveByPolicy,
+  approveInSandbox,
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
+  type UnaskedReading,
+  unaskedReading,
   type Workspace,
 } from '@millrace/tools';
 import { ruleToText } from '../config/rule-text.ts';
@@ -14,6 +17,8 @@ export interface SessionPolicy {
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
   /** Removes the rule. Matching calls need approval again, in this and in later sessions. */
   forget(rule: PermissionRule): Promise<void>;
+  /** Decides which commands run without approval in the sandbox. Undefined without a sandbox. */
+  readonly reading: UnaskedReading | undefined;
   /** Decides on a call with the current rules. */
   approve(call: PendingCall): Promise<ApprovalDecision>;
 }
@@ -21,6 +26,8 @@ export interface SessionPolicy {
 interface SessionPolicyOptions {
   readonly workspace: Workspace;
   readonly rules: readonly PermissionRule[];
+  /** Whether a sandbox confines commands. */
+  readonly isConfined: boolean;
   /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
   /** Deletes a stored rule. */
@@ -28,7 +35,7 @@ interface SessionPolicyOptions {
 }
 
 export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
-  const { workspace, rules, saveRule, deleteRule } = options;
+  const { workspace, rules, isConfined, saveRule, deleteRule } = options;
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
@@ -39,8 +46,13 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     freeReading: true,
   });
   let lastWrite: Promise<void> = Promise.resolve();
+  const current = () => policy;
+  const reading = isConfined ? unaskedReading(current) : undefined;
+  const approve: SessionPolicy['approve'] = (call) =>
+    approveByPolicy(policy, workspace, { lasting: 'wide' })(call);
   return {
-    current: () => policy,
+    current,
+    reading,
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
       if (forHowLong === 'session') return;
@@ -63,7 +75,7 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       lastWrite = dropping.catch(() => {});
       await dropping;
     },
-    approve: (call) => approveByPolicy(policy, workspace, { lasting: 'wide' })(call),
+    approve: reading === undefined ? approve : approveInSandbox(current, approve, reading),
   };
 }
 

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readGitBranch } from '@millrace/tools';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { folderWith } from '../testing/test-agent.ts';
-import { readGitBranch, readProjectInstructions } from './system-prompt.ts';
+import { readProjectInstructions } from './system-prompt.ts';
 
 let root: string;
 let repository: string;

@@ -1,6 +1,7 @@
-import { open, readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { foldersUpToRoot } from '../config/config-paths.ts';
+import { readFileSafely } from '../safe-files.ts';
 
 /** The facts about the environment that the system prompt contains. */
 interface PromptContext {
@@ -93,40 +94,13 @@ async function readInstructions(
   const path = join(folder, fileName);
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
-  // Opening something that is not a file, such as a pipe, could block forever.
-  const isFile = await stat(real).then((found) => found.isFile());
-  const file = isFile ? await open(real).catch(() => undefined) : undefined;
-  if (file === undefined) return undefined;
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);
-    const isClipped = bytesRead > maxBytes;
-    const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, maxBytes)));
-    return text.trim() === '' ? undefined : { path, text: text.trim(), isClipped };
-  } finally {
-    await file.close();
-  }
+  const found = await readFileSafely(real, { maxBytes, clip: true }).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const text = new TextDecoder().decode(found.bytes).trim();
+  return text === '' ? undefined : { path, text, isClipped: found.isClipped };
 }
 
 function isBelow(path: string, root: string): boolean {
   const inside = relative(root, dirname(path));
   return inside !== '..' && !inside.startsWith(`..${sep}`);
-}
-
-/**
- * Returns the current git branch of a folder. Undefined without a repository or with a detached
- * HEAD.
- */
-export async function readGitBranch(cwd: string): Promise<string | undefined> {
-  const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
-  const folder = await gitFolder(root);
-  const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(() => '');
-  return /^ref: refs\/heads\/(\S{1,200})\s*$/.exec(head)?.[1];
-}
-
-/** In a git worktree `.git` is a file that contains the path of the git folder. */
-async function gitFolder(root: string): Promise<string> {
-  const path = join(root, '.git');
-  const link = await readFile(path, 'utf8').catch(() => '');
-  const target = /^gitdir: (.+)$/m.exec(link)?.[1];
-  return target === undefined ? path : resolve(root, target.trim());
 }

@@ -3,6 +3,7 @@ import { readOutputTool, type Tool, type ToolContext, type ToolExecution } from 
 import {
   type AskUserOptions,
   askUserTool,
+  type BashToolOptions,
   bashTool,
   createWorkspace,
   editTool,
@@ -31,11 +32,14 @@ export function readingTools(
 }
 
 /** Returns the tools that change files and run programs. */
-export function changingTools(workspace: Workspace): readonly Tool[] {
+export function changingTools(
+  workspace: Workspace,
+  commands: Pick<BashToolOptions, 'sandbox' | 'reading' | 'env' | 'maskSecrets'> = {},
+): readonly Tool[] {
   return [
     withOutsidePaths(workspace, editTool, 'file'),
     withOutsidePaths(workspace, writeTool, 'file'),
-    bashTool({ workspace }),
+    bashTool({ workspace, ...commands }),
   ];
 }
 

@@ -36,6 +36,7 @@ export type FlagName =
   | 'read-only'
   | 'allow'
   | 'deny'
+  | 'sandbox'
   | 'trust'
   | 'all'
   | 'output'
@@ -125,7 +126,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   yes: {
     short: 'y',
     owners: ['run', 'print', 'sessions', 'serve'],
-    help: 'Run every tool without asking, including commands and file changes, unless a rule denies it',
+    help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
       serve: 'Allow the demo to change files and run programs. Default: it only reads',
@@ -144,6 +145,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<rule>',
     owners: agentRuns,
     help: 'Never allow: "bash:git push", "*:.env". Overrides all other rules',
+  },
+  sandbox: {
+    value: '<profile>',
+    owners: agentRuns,
+    help: 'What commands may change: "workspace" (this folder), "read-only" (nothing) or "off" (everything). Default: workspace, if the system has a sandbox',
   },
   trust: {
     owners: agentRuns,

@@ -7,6 +7,7 @@ import type {
   RunArgs,
   SessionChoice,
 } from '../contract/args.ts';
+import { sandboxSettings } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
 import {
   type CommandLine,
@@ -126,6 +127,7 @@ function sharedRunArgs(line: CommandLine): RunArgs {
     rules: line.flags.flatMap(({ name, value }) =>
       name === 'allow' || name === 'deny' ? [ruleFromText(value, name)] : [],
     ),
+    sandbox: sandboxSetting(line),
     trust: hasFlag(line, 'trust'),
     otlp: flagText(line, 'otlp'),
   };
@@ -139,6 +141,15 @@ function sessionChoice(line: CommandLine): SessionChoice {
   }
   if (id === undefined) return 'new';
   return id === '' ? 'pick' : { id };
+}
+
+function sandboxSetting(line: CommandLine): RunArgs['sandbox'] {
+  const text = flagText(line, 'sandbox');
+  const setting = sandboxSettings.find((one) => one === text);
+  if (text === undefined || setting !== undefined) return setting;
+  throw new UsageError(`--sandbox must be one of ${sandboxSettings.join(', ')}`, {
+    flag: 'sandbox',
+  });
 }
 
 function permissionMode(line: CommandLine): RunArgs['permissions'] {

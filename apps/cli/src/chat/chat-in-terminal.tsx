@@ -58,7 +58,8 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
     session,
   );
   const history = await promptHistory(options);
-  app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'] }));
+  const { protection } = built;
+  app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'], protection }));
   app.print(...built.problems.map((problem) => note('mark', problem)));
   const onExit = () => screen.close();
   process.once('exit', onExit);

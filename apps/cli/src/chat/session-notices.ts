@@ -11,13 +11,22 @@ interface WelcomeOptions {
   readonly chosen: Pick<ChosenModel, 'why'>;
   readonly cwd: string;
   readonly home: string | undefined;
+  /** What protects the user from commands. */
+  readonly protection: string | undefined;
 }
 
-/** The first lines: version, folder, model with the reason for it, and how to get help. */
-export function welcome({ version, chosen, cwd, home }: WelcomeOptions): readonly Block[] {
+/** The first lines: version, folder, model with the reason for it, help, and what protects you. */
+export function welcome({
+  version,
+  chosen,
+  cwd,
+  home,
+  protection,
+}: WelcomeOptions): readonly Block[] {
   return [
     note('plain', `millrace ${version} in ${shortPath(cwd, home)}`),
     note('dim', `${chosen.why} /help lists commands and keys.`),
+    ...(protection === undefined ? [] : [note('dim', protection)]),
   ];
 }
 

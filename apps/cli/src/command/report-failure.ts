@@ -20,12 +20,17 @@ export function describeFailure(error: unknown, env: Env): Failure {
   const isKnown = isMillraceError(error);
   const line = `millrace: ${isKnown ? oneLine(error.message, maxLength) : bugLine(error)}`;
   const details = env['MILLRACE_DEBUG'] === '1' ? `\n${inspect(error)}` : '';
-  const isUsage = isKnown && usageCodes.has(error.code);
-  return { text: `${line}${details}\n`, exitCode: isUsage ? exitCodes.usage : exitCodes.error };
+  const exitCode = isKnown ? exitCodeOfError(error.code) : exitCodes.error;
+  return { text: `${line}${details}\n`, exitCode };
 }
 
 /** The user can fix these errors by calling the command differently. */
 const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config']);
+
+function exitCodeOfError(code: string): number {
+  if (code === 'stopped') return exitCodes.aborted;
+  return usageCodes.has(code) ? exitCodes.usage : exitCodes.error;
+}
 
 function bugLine(error: unknown): string {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -10,6 +10,7 @@ import { writeText } from '../text/terminal/terminal-gate.ts';
 import { askForTrust } from './ask-user.ts';
 import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
+import { untilStopped } from './stop-signals.ts';
 import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
 /** Runs a chat, or prints one answer. */
@@ -23,31 +24,32 @@ export async function runAgent(args: ChatArgs | PrintArgs, host: Host): Promise<
 async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promise<number> {
   const printing = import('../print/print-run.ts');
   printing.catch(() => {});
-  const cwd = await resolveWorkFolder(args, host.cwd);
-  const config = await loadConfig({ args, env: host.env, cwd });
+  const { signal } = host;
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
+  const config = await untilStopped(signal, loadConfig({ args, env: host.env, cwd }));
   printWarnings(config, host);
   return withAgent({ args, config, host, cwd, approve: 'park', isDemo }, async (run) => {
     const { printRun } = await printing;
-    const { stdin, stdout, stderr, env, signal } = host;
+    const { stdin, stdout, stderr, env } = host;
     return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal, isKept: !isDemo });
   });
 }
 
 async function openChat(args: ChatArgs, host: Host): Promise<number> {
-  const { env } = host;
+  const { env, signal } = host;
   // Loading React takes as long as all the work below, so it starts first. A failure is reported
   // when the module is used.
   const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
-  const cwd = await resolveWorkFolder(args, host.cwd);
-  const config = await trustedConfig(args, host, cwd);
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
+  const config = await untilStopped(signal, trustedConfig(args, host, cwd));
   if (config === undefined) return exitCodes.aborted;
   printWarnings(config, host);
   return withAgent({ args, config, host, cwd, approve: 'wait', isDemo: false }, async (run) => {
     const session = await chooseSession(args.session, { ...run, cwd, host });
     if (session === undefined) return exitCodes.aborted;
     const { runChat } = await chatting;
-    return runChat({ ...run, config, session, prompt: args.prompt, cwd, env, signal: host.signal });
+    return runChat({ ...run, config, session, prompt: args.prompt, cwd, env, signal });
   });
 }
 
@@ -87,25 +89,29 @@ async function withAgent(
   { args, config, host, cwd, approve, isDemo }: AgentSetup,
   use: (ready: ReadyAgent) => Promise<number>,
 ): Promise<number> {
-  const [{ chooseModel }, { buildAgent }, { openStore }, { startTracing }] = await Promise.all([
+  const { env, signal } = host;
+  const loading = Promise.all([
     import('../models/choose-model.ts'),
     import('../agent/build-agent.ts'),
     import('../store/open-store.ts'),
     import('./tracing.ts'),
   ]);
-  const { env } = host;
+  const [{ chooseModel }, { buildAgent }, { openStore }, { startTracing }] = await untilStopped(
+    signal,
+    loading,
+  );
   const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
   // The error is handled below, after the store is open.
   choosing.catch(() => {});
   await using opened = new AsyncDisposableStack();
   const { observers, close } = startTracing(args.otlp, host);
   opened.defer(close);
-  const store = isDemo ? openMemoryStore() : await openStore({ config, env });
+  const store = isDemo ? openMemoryStore() : await untilStopped(signal, openStore({ config, env }));
   opened.defer(() => store.close());
   const { log } = store;
-  const chosen = await choosing;
-  const { signal } = host;
-  const built = await buildAgent({ config, chosen, log, cwd, approve, observers, signal });
+  const chosen = await untilStopped(signal, choosing);
+  const building = buildAgent({ config, chosen, log, cwd, approve, observers, signal });
+  const built = await untilStopped(signal, building);
   opened.defer(() => built.close());
   return await use({ log, built, chosen });
 }

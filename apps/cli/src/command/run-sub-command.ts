@@ -2,23 +2,24 @@ import { loadConfig } from '../config/load-config.ts';
 import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
+import { untilStopped } from './stop-signals.ts';
 
 type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
 
 /** Runs the commands that call no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
   const { env, stdin, stdout, stderr, signal } = host;
-  const cwd = await resolveWorkFolder(args, host.cwd);
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const streams = { stdin, stdout, stderr, env, cwd, signal };
   if (args.command === 'doctor') {
     const { doctorCommand } = await import('../doctor/doctor-command.ts');
-    return doctorCommand({ args, ...streams });
+    return untilStopped(signal, doctorCommand({ args, ...streams }));
   }
-  const config = await loadConfig({ args, env, cwd });
+  const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
   switch (args.command) {
     case 'sessions': {
       const { sessionsCommand } = await import('../sessions/sessions-command.ts');
-      return sessionsCommand({ args, config, ...streams });
+      return untilStopped(signal, sessionsCommand({ args, config, ...streams }));
     }
     case 'replay': {
       const { replayCommand } = await import('../replay/replay-command.ts');
@@ -26,7 +27,7 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');
-      return inspectCommand({ args, config, ...streams });
+      return untilStopped(signal, inspectCommand({ args, config, ...streams }));
     }
   }
 }

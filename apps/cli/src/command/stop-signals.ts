@@ -1,3 +1,5 @@
+import { MillraceError } from '@millrace/core';
+
 /** The part of a process that receives signals. */
 export interface SignalSource {
   once(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -18,4 +20,29 @@ export function abortOnSignals(process: SignalSource): AbortSignal {
   };
   for (const signal of signals) process.once(signal, onSignal);
   return stop.signal;
+}
+
+/** A signal arrived before the command did its work. */
+class StoppedError extends MillraceError<'stopped'> {
+  constructor() {
+    super('stopped', 'Stopped by a signal');
+  }
+}
+
+/**
+ * Waits for a step of the start, but not longer than until the signal aborts. Then it throws a
+ * `StoppedError`, and the step is abandoned, because the process ends.
+ */
+export async function untilStopped<T>(signal: AbortSignal, step: Promise<T>): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(new StoppedError());
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([step, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // Nobody waits for the step any more.
+    step.catch(() => {});
+  }
 }

@@ -56,13 +56,14 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   return { ...common, layers: [...layers, { ...project, settings }], untrusted };
 }
 
-async function readLayer(path: string): Promise<Layer | undefined> {
-  const file = await readJsonFile(path);
+async function readLayer(path: string, pipes = false): Promise<Layer | undefined> {
+  const file = await readJsonFile(path, { pipes });
   return file && { file, settings: checkJsonFile(file, configSchema) };
 }
 
 async function readRequiredLayer(path: string): Promise<Layer> {
-  const layer = await readLayer(path);
+  // The user typed this path, which can be `<(…)` of a shell.
+  const layer = await readLayer(path, true);
   if (layer !== undefined) return layer;
   const message = `Cannot use the configuration ${path}: the file does not exist. Remove --config and MILLRACE_CONFIG, or choose another file`;
   throw new ConfigError(message, { path });

@@ -15,6 +15,18 @@ export function userConfigFolder(env: Env): string | undefined {
   return home ? join(home, '.config', 'millrace') : undefined;
 }
 
+/**
+ * Returns the folder of the sessions and other data. Undefined if no environment variable locates
+ * it.
+ */
+export function userDataFolder(env: Env): string | undefined {
+  const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
+  // The XDG specification requires relative paths to be ignored.
+  if (isAbsolute(data)) return join(data, 'millrace');
+  if (isAbsolute(local)) return join(local, 'millrace');
+  return isAbsolute(home) ? join(home, '.local', 'share', 'millrace') : undefined;
+}
+
 const projectFileName = 'millrace.json';
 
 /** Finds the nearest millrace.json from a folder up to the repository root. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfigFile, providerNames } from '../contract/config.ts';
+import { type ConfigFile, providerNames, sandboxSettings } from '../contract/config.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
@@ -74,6 +74,46 @@ const permissions = z
     'What tools may do. A rule is a tool name, `tool:pattern` for a command prefix or a path glob, or `tool=text` for an exact match. Without a rule, reading inside the folder is allowed and everything else needs approval.',
   );
 
+const paths = (describe: string) =>
+  z
+    .array(z.string().regex(/^(?:~\/|\/)./, 'must be an absolute path or start with ~/'))
+    .describe(`${describe} Absolute paths, or paths that start with ~/.`);
+
+const sandbox = z
+  .strictObject({
+    profile: z
+      .enum(sandboxSettings)
+      .optional()
+      .describe(
+        'What commands may change: "workspace" is this folder and a private /tmp, "read-only" is only /tmp, "off" is everything. Default: "workspace" if the system has a sandbox, otherwise "off".',
+      ),
+    network: z.boolean().optional().describe('Give all commands network. Default: false.'),
+    unixSockets: z
+      .boolean()
+      .optional()
+      .describe(
+        'Let commands use UNIX sockets, which can lead out of the sandbox. Default: false.',
+      ),
+    writable: paths('Further places that commands may change, such as a package cache.').optional(),
+    hide: paths('Further places that commands can neither read nor change.').optional(),
+  })
+  .describe('How commands are confined. `millrace doctor` tells what protects you here.');
+
+const commands = z
+  .strictObject({
+    env: z
+      .array(z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable'))
+      .optional()
+      .describe('Names of further environment variables that commands get, such as SSH_AUTH_SOCK.'),
+    maskSecrets: z
+      .boolean()
+      .optional()
+      .describe(
+        'Replace keys in the output of commands before it is stored and sent to the model. Default: true.',
+      ),
+  })
+  .describe('What commands get and what is kept of their output.');
+
 const limits = z
   .strictObject({
     maxTurns: count('Maximum number of model requests in one run.').optional(),
@@ -99,6 +139,8 @@ export const configSchema: z.ZodType<ConfigFile> = z
     system: text('Further instructions for the model, in addition to AGENTS.md.').optional(),
     limits: limits.optional(),
     permissions: permissions.optional(),
+    sandbox: sandbox.optional(),
+    commands: commands.optional(),
     mcpServers: z
       .record(z.string().min(1), mcpServer)
       .describe('MCP servers by name. The model can use their tools.')

@@ -1,4 +1,4 @@
-import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isMillraceError } from '@millrace/core';
@@ -6,6 +6,7 @@ import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
 import type { Config } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { checkJsonFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
@@ -95,9 +96,11 @@ export async function updateFolder(
       'Cannot store the decision: neither XDG_CONFIG_HOME nor HOME is set. Set one of them',
     );
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+  try {
+    makeFolder(dirname(path));
+  } catch (error) {
     throw cannotWrite(path, error);
-  });
+  }
   await withFileLock(path, async () => {
     const folders = await readFoldersFile(path);
     const known = Object.hasOwn(folders, folder) ? folders[folder] : undefined;

@@ -1,8 +1,8 @@
-import { open } from 'node:fs/promises';
-import { isMillraceError, type JsonValue, MillraceError, parseJson } from '@millrace/core';
+import { isMillraceError, type JsonValue, parseJson } from '@millrace/core';
 import { z } from 'zod';
 import { nearestName } from '../args/nearest-name.ts';
 import { ConfigError } from '../contract/errors.ts';
+import { readFileSafely } from '../safe-files.ts';
 
 /** A parsed JSON file. The text is kept to compute line numbers for errors. */
 export interface JsonFile {
@@ -11,11 +11,19 @@ export interface JsonFile {
   readonly value: JsonValue;
 }
 
+interface Pipes {
+  /** Whether the file may be a pipe. Only for paths that the user typed. Default: false. */
+  readonly pipes?: boolean | undefined;
+}
+
 const parseLimits = { maxTextLength: 1_000_000, maxDepth: 64 };
 
 /** Reads and parses a file. Undefined if the file does not exist. */
-export async function readJsonFile(path: string): Promise<JsonFile | undefined> {
-  const text = await readIfPresent(path);
+export async function readJsonFile(
+  path: string,
+  options: Pipes = {},
+): Promise<JsonFile | undefined> {
+  const text = await readIfPresent(path, options);
   if (text === undefined) return undefined;
   const parsed = parseJson(text, parseLimits);
   if (parsed.ok) return { path, text, value: parsed.value };
@@ -36,9 +44,9 @@ function syntaxHint(text: string, position: number): string {
   return 'Fix it there';
 }
 
-async function readIfPresent(path: string): Promise<string | undefined> {
+async function readIfPresent(path: string, options: Pipes): Promise<string | undefined> {
   try {
-    return await readText(path);
+    return await readText(path, options);
   } catch (error) {
     const { code = 'nothing' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -61,28 +69,12 @@ const reasonByErrno: Readonly<Record<string, string>> = {
 const maxFileBytes = 8 * 2 ** 20;
 
 /**
- * Reads a text file and removes a byte order mark. It also reads pipes, such as `<(…)` of a shell.
- * Throws `too_large` for endless input.
+ * Reads a text file and removes a byte order mark. Throws a `FileError` if it is too large, or not
+ * a regular file. `pipes`: also reads pipes, such as `<(…)` of a shell.
  */
-export async function readText(path: string): Promise<string> {
-  const file = await open(path);
-  try {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of file.createReadStream({ autoClose: false })) {
-      chunks.push(chunk as Uint8Array);
-      length += (chunk as Uint8Array).length;
-      if (length > maxFileBytes) throw tooLarge(path);
-    }
-    return new TextDecoder().decode(Buffer.concat(chunks));
-  } finally {
-    await file.close();
-  }
-}
-
-function tooLarge(path: string): MillraceError<'too_large'> {
-  const why = `it is larger than ${maxFileBytes / 2 ** 20} MiB`;
-  return new MillraceError('too_large', why, { path });
+export async function readText(path: string, { pipes }: Pipes = {}): Promise<string> {
+  const { bytes } = await readFileSafely(path, { maxBytes: maxFileBytes, pipes });
+  return new TextDecoder().decode(bytes);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ConfigArgs } from '../contract/args.ts';
 import type { Config, ConfigFile, LimitsConfig, UntrustedFile } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
+import { mergeCommands, mergeSandbox } from './command-settings.ts';
 import { type Layer, readConfigLayers } from './config-layers.ts';
 import { fileMcpServers, fileModels } from './file-connections.ts';
 import { mergePermissions } from './permissions.ts';
@@ -29,6 +30,7 @@ export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise
   const warn = (warning: string) => void warnings.push(warning);
   const fromFiles = <Name extends keyof ConfigFile>(name: Name) =>
     layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];
+  const store = resolveStore(args.store ?? fromEnv.store, layers, cwd);
   return {
     model: args.model ?? fromEnv.model ?? fromFiles('model'),
     models: Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn))),
@@ -36,8 +38,10 @@ export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise
     system: args.system ?? fromEnv.system ?? fromFiles('system'),
     limits: mergeLimits(args, fromEnv, layers),
     permissions: await mergePermissions(layered, args),
+    sandbox: mergeSandbox({ layers, args, env, store }),
+    commands: mergeCommands(layers),
     mcpServers: mergeMcpServers(layers, { env, cwd }, warn),
-    store: resolveStore(args.store ?? fromEnv.store, layers, cwd),
+    store,
     compactAtTokens: fromFiles('compactAtTokens'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,

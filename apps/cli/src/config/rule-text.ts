@@ -2,7 +2,7 @@ import type { Decision, PermissionRule } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
-const commandTools: readonly string[] = ['bash'];
+const commandTools: readonly string[] = ['bash', 'bash+network', 'bash+outside'];
 
 /**
  * Parses a permission rule: a tool, `tool:pattern` for a command prefix or a path glob, or

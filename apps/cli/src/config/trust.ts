@@ -17,8 +17,12 @@ export function riskyContent(settings: ConfigFile, userSettings: ConfigFile = {}
 
 /** Returns the settings without the risky parts. */
 export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
-  const { models, mcpServers, store, permissions, limits, ...rest } = settings;
-  const harmless = { ...rest, ...(limits && { limits: strictLimits(limits, userSettings) }) };
+  const { models, mcpServers, store, permissions, limits, sandbox, commands, ...rest } = settings;
+  const harmless = {
+    ...rest,
+    ...(limits && { limits: strictLimits(limits, userSettings) }),
+    ...(sandbox !== undefined && isStrictSandbox(sandbox) && { sandbox }),
+  };
   if (permissions === undefined) return harmless;
   const { allow, mode, ...others } = permissions;
   const isKept = mode !== undefined && !isLooser(mode, userSettings);
@@ -33,7 +37,7 @@ export function fingerprintRiskyParts(settings: ConfigFile, userSettings: Config
 }
 
 function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): object {
-  const { models, mcpServers, store, permissions, limits = {} } = settings;
+  const { models, mcpServers, store, permissions, limits = {}, sandbox, commands } = settings;
   const mode = permissions?.mode;
   const isLimited =
     Object.keys(limits).length === Object.keys(strictLimits(limits, userSettings)).length;
@@ -41,12 +45,20 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
     models,
     mcpServers,
     store,
+    sandbox: sandbox !== undefined && isStrictSandbox(sandbox) ? undefined : sandbox,
+    commands,
     'permissions.allow': permissions?.allow,
     'permissions.mode': mode !== undefined && isLooser(mode, userSettings) ? mode : undefined,
     limits: isLimited ? undefined : limits,
   };
   const isThere = (part: unknown) => part !== undefined && JSON.stringify(part).length > 2;
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => isThere(part)));
+}
+
+/** Only the strictest profile, and hidden places, need no trust. */
+function isStrictSandbox(sandbox: NonNullable<ConfigFile['sandbox']>): boolean {
+  const { profile = 'read-only', hide: _hidden, ...others } = sandbox;
+  return profile === 'read-only' && Object.keys(others).length === 0;
 }
 
 type Mode = NonNullable<NonNullable<ConfigFile['permissions']>['mode']>;

@@ -18,6 +18,8 @@ export interface BuiltAgent {
   readonly tools: readonly Tool[];
   /** Messages about things that failed at start, such as an MCP server. Show them once. */
   readonly problems: readonly string[];
+  /** What protects the user from commands, as one sentence. Undefined if there are no commands. */
+  readonly protection: string | undefined;
   /** Returns whether the current rules allow a call without approval. */
   allows(call: ToolCallPart): Promise<boolean>;
   /** Returns the current policy. Rules can be added while the agent runs. */
@@ -55,7 +57,14 @@ export interface AgentChanges {
 export interface BuildOptions {
   readonly config: Pick<
     Config,
-    'limits' | 'permissions' | 'mcpServers' | 'system' | 'compactAtTokens' | 'foldersFile'
+    | 'limits'
+    | 'permissions'
+    | 'sandbox'
+    | 'commands'
+    | 'mcpServers'
+    | 'system'
+    | 'compactAtTokens'
+    | 'foldersFile'
   >;
   readonly chosen: ChosenModel;
   readonly log: Log;

@@ -1,4 +1,5 @@
 import type { PermissionRule } from '@millrace/tools';
+import type { SandboxSetting } from './config.ts';
 
 /** The validated command line. */
 export type Args =
@@ -42,6 +43,8 @@ export interface RunArgs extends SharedArgs {
   readonly permissions?: 'allow' | 'read-only' | undefined;
   /** The rules of `--allow` and `--deny`, in their order. */
   readonly rules: readonly PermissionRule[];
+  /** How commands are confined. */
+  readonly sandbox?: SandboxSetting | undefined;
   /** Trust all settings of the folder's millrace.json from now on. */
   readonly trust: boolean;
   /** The URL of the trace collector. */

@@ -15,6 +15,9 @@ export interface Config {
   readonly system?: string | undefined;
   readonly limits: LimitsConfig;
   readonly permissions: PermissionsConfig;
+  /** How commands are confined. Default: not at all. */
+  readonly sandbox?: SandboxConfig | undefined;
+  readonly commands?: CommandsConfig | undefined;
   /** The enabled MCP servers, in the form that `connectMcp` takes. */
   readonly mcpServers: readonly McpServer[];
   /** The absolute path of the session store. Default: see `storePath`. */
@@ -70,6 +73,30 @@ export interface PermissionsConfig {
   readonly rules: readonly PermissionRule[];
 }
 
+export interface SandboxConfig {
+  /** `off`: commands are not confined. */
+  readonly profile: SandboxSetting;
+  /** Whether the user chose the profile. Then a missing sandbox is an error. */
+  readonly isRequired: boolean;
+  readonly network: boolean;
+  readonly unixSockets: boolean;
+  /** Absolute paths. */
+  readonly writable: readonly string[];
+  /** Absolute paths, among them the folders with the user's settings and sessions. */
+  readonly hide: readonly string[];
+}
+
+export type SandboxSetting = (typeof sandboxSettings)[number];
+
+export const sandboxSettings = ['off', 'workspace', 'read-only'] as const;
+
+export interface CommandsConfig {
+  /** Names of further environment variables for commands. */
+  readonly env: readonly string[];
+  /** Whether keys in the output of commands are masked. */
+  readonly maskSecrets: boolean;
+}
+
 /** The provider of a model. `compatible` is any server with OpenAI's API at `baseUrl`. */
 export type ProviderName = (typeof providerNames)[number];
 
@@ -101,6 +128,8 @@ export interface ConfigFile {
   readonly system?: string | undefined;
   readonly limits?: FileLimits | undefined;
   readonly permissions?: FilePermissions | undefined;
+  readonly sandbox?: FileSandbox | undefined;
+  readonly commands?: FileCommands | undefined;
   readonly mcpServers?: Readonly<Record<string, FileMcpServer>> | undefined;
   readonly store?: string | undefined;
   readonly compactAtTokens?: number | undefined;
@@ -115,6 +144,19 @@ interface FilePermissions {
   readonly allow?: readonly string[] | undefined;
   readonly ask?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
+}
+
+export interface FileSandbox {
+  readonly profile?: SandboxSetting | undefined;
+  readonly network?: boolean | undefined;
+  readonly unixSockets?: boolean | undefined;
+  readonly writable?: readonly string[] | undefined;
+  readonly hide?: readonly string[] | undefined;
+}
+
+interface FileCommands {
+  readonly env?: readonly string[] | undefined;
+  readonly maskSecrets?: boolean | undefined;
 }
 
 export interface FileMcpServer {

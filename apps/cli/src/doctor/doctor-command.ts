@@ -11,6 +11,7 @@ import type { Check, CheckContext, Finding } from './check.ts';
 import { checkModel, configFindings, invalidConfigFinding } from './check-config.ts';
 import { checkEndpoints } from './check-endpoints.ts';
 import { checkKeys, checkNode, checkTerminal } from './check-machine.ts';
+import { checkSandbox } from './check-sandbox.ts';
 import { checkStore } from './check-store.ts';
 
 export interface DoctorCommandOptions extends LocalServerOptions {
@@ -31,6 +32,7 @@ const allChecks: readonly Check[] = [
   checkKeys,
   checkEndpoints,
   checkStore,
+  checkSandbox,
   checkTerminal,
 ];
 

@@ -11,7 +11,7 @@ type OutputSchema = NonNullable<AgentOptions['output']>;
 /** Reads a JSON schema from a file for validating answers. Throws a `UsageError`. */
 export async function readOutputSchema(file: string, cwd: string): Promise<OutputSchema> {
   const path = resolve(cwd, file);
-  const text = await readText(path).catch((cause: NodeJS.ErrnoException) => {
+  const text = await readText(path, { pipes: true }).catch((cause: NodeJS.ErrnoException) => {
     const why = isMillraceError(cause) ? cause.message : `it cannot be read (${cause.code})`;
     throw unusableSchema(file, why, cause);
   });

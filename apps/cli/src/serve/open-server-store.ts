@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Bus, Log } from '@millrace/log';
 import type { Rows } from '@millrace/server';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
+import { readFileSafely } from '../safe-files.ts';
 import { ensurePrivateFile, storePath } from '../store/open-store.ts';
 
 /** Minimum length of the secret from which keys are derived. */
@@ -141,7 +143,7 @@ async function openDataFolder(
   ]);
   await using opened = new AsyncDisposableStack();
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };
     await Promise.all([ensurePrivateFile(files.log), ensurePrivateFile(files.rows)]);
     const secret = await readSecret(join(path, 'secret'));
@@ -191,7 +193,8 @@ async function readSecret(path: string): Promise<string> {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   await chmod(path, 0o600);
-  const secret = (await readFile(path, 'utf8')).trim();
+  const { bytes } = await readFileSafely(path, { maxBytes: 4096 });
+  const secret = bytes.toString('utf8').trim();
   if (secret.length >= shortest) return secret;
   const message = `the secret file ${path} is damaged. Delete it; remote agents get new keys when they register again`;
   throw new MillraceError('bad_secret', message, { path });

@@ -1,6 +1,7 @@
 import { MillraceError } from '@millrace/core';
 import { createServer, type ServedAgent, type Server, type ServerOptions } from '@millrace/server';
 import { resolveWorkFolder } from '../command/paths.ts';
+import { untilStopped } from '../command/stop-signals.ts';
 import { createSpanExporter } from '../command/tracing.ts';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
@@ -13,10 +14,12 @@ import { loadAgents } from './served-agents.ts';
 
 /** Runs `millrace serve`: serves agents over HTTP until a signal arrives. */
 export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
-  const cwd = await resolveWorkFolder(args, host.cwd);
-  const data = await openServerStore(args, host.env, diagnosticWriter(args, host));
+  const { signal } = host;
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
+  const opening = openServerStore(args, host.env, diagnosticWriter(args, host));
+  const data = await untilStopped(signal, opening);
   try {
-    const agents = await loadServedAgents(args, host, cwd, data);
+    const agents = await untilStopped(signal, loadServedAgents(args, host, cwd, data));
     const tokens = readTokens(args, host);
     const page = pageFolder();
     const otlp = createSpanExporter(args.otlp, host.env, diagnosticWriter(args, host));
@@ -24,7 +27,7 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
     const { url } = await listen(server, args);
     const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
     writeText(host.stdout, startMessage({ ...words, hasPage: page !== undefined }));
-    await waitForAbort(host.signal);
+    await waitForAbort(signal);
     writeText(
       host.stderr,
       'Stopping. Running tasks are stored for the next server. Press Ctrl-C again to stop at once.\n',

@@ -1,11 +1,14 @@
-import { chmod, mkdir, open, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { constants } from 'node:fs';
+import { chmod, open, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { MillraceError } from '@millrace/core';
 import { type Log, LogError, type LogErrorCode } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
+import { userDataFolder } from '../config/config-paths.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** The open session store. */
 export interface Store {
@@ -55,22 +58,22 @@ export async function withStore<T>(
  * folder.
  */
 export function storePath(config: Pick<Config, 'store'>, env: Env): string {
-  return config.store ?? join(dataHome(env), 'millrace', 'sessions.db');
+  return config.store ?? join(dataFolder(env), 'sessions.db');
 }
 
-/** The XDG specification requires relative paths to be ignored. */
-function dataHome(env: Env): string {
-  const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
-  if (isAbsolute(data)) return data;
-  if (isAbsolute(local)) return local;
-  if (isAbsolute(home)) return join(home, '.local', 'share');
+function dataFolder(env: Env): string {
+  const folder = userDataFolder(env);
+  if (folder !== undefined) return folder;
   throw new MillraceError(
     'no_home',
     'Cannot find a folder for the sessions: neither XDG_DATA_HOME nor HOME is set. Choose a file with --store <file>',
   );
 }
 
-const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
+const ownerOnlyMode = 0o600;
+// Without O_NONBLOCK, opening a FIFO that replaced the file would block.
+const appendFlags =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Creates the file and its folders if missing, readable only by their owner. SQLite gives its side
@@ -78,13 +81,13 @@ const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
  * could block forever, and its mode must not change.
  */
 export async function ensurePrivateFile(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: ownerOnlyMode.folder });
+  makeFolder(dirname(path));
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
-  const file = await open(path, 'a', ownerOnlyMode.file);
+  const file = await open(path, appendFlags, ownerOnlyMode);
   try {
     const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode.file);
+    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode);
   } finally {
     await file.close();
   }
@@ -129,6 +132,7 @@ function fileError(error: unknown, path: string): LogError | undefined {
 const reasonByErrno: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'permission denied'],
   ['EPERM', 'permission denied'],
+  ['ENOENT', 'its folder cannot be created'],
   ['EROFS', 'its disk is read-only'],
   ['ENOTDIR', 'a part of its path is a file, not a folder'],
   ['EEXIST', 'a part of its path is a file, not a folder'],

@@ -163,7 +163,7 @@ export class TestChat {
     const retry = { ...retryOptions, baseDelayMs: options.retryMs ?? 0 };
     return {
       agent: createAgent({ provider, log, tools, approve, clock, name, retry }),
-      ...{ chosen, tools, problems: [], close: async () => {} },
+      ...{ chosen, tools, problems: [], protection: undefined, close: async () => {} },
       allows: async ({ name: tool, input = {} }) =>
         this.#policy.decide({ tool, input }).decision === 'allow',
       policy: () => this.#policy,

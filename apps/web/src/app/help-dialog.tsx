@@ -32,6 +32,11 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
       <KeyList keys={keys} />
       <h3>In the inspector</h3>
       <KeyList keys={inspectorKeys} />
+      <p>
+        <a href="/THIRD-PARTY.txt" target="_blank" rel="noreferrer">
+          Licences of the packages in this page
+        </a>
+      </p>
     </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import {
   type RejectionCode,
   type ToolCallPart,
 } from '@millrace/core';
+import { withoutOptionalNulls } from '@millrace/providers';
 import { textOfError } from '../contract/agent-error.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
@@ -32,7 +33,7 @@ export async function prepareCall(
       message: 'The arguments are not JSON. Make the call again.',
     };
   try {
-    const validated = await tool.validate(rawInput);
+    const validated = await tool.validate(withoutOptionalNulls(tool.inputSchema, rawInput));
     if (!validated.ok)
       return {
         ok: false,

@@ -1,4 +1,5 @@
 import { type Item, type ItemId, type JsonValue, transcript } from '@millrace/core';
+import { withoutOptionalNulls } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -12,7 +13,9 @@ export function createOutput(schema: StandardSchemaV1 | undefined): Output | und
   if (jsonSchema === undefined) throw noJsonSchema();
   const missing = { ok: false, problem: 'There is no answer in JSON.' } as const;
   const check = async (value: JsonValue | undefined) =>
-    value === undefined ? missing : validateWithSchema(schema, value);
+    value === undefined
+      ? missing
+      : validateWithSchema(schema, withoutOptionalNulls(jsonSchema, value));
   return { schema: jsonSchema, check };
 }
 

@@ -58,7 +58,7 @@ export class MillraceModel implements Model {
   async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
     const item = { id: this.#ids.item(), turn: 1, attempt: 1 };
     const context: StreamContext = { item, ids: this.#ids, signal: request.signal };
-    const steps = this.#provider.stream(toModelRequest(request), context);
+    const steps = this.#provider.stream(toModelRequest(request, this.#provider.id), context);
     const answer = new FoldedAnswer(this.#provider.id, item);
     const events = new StreamEvents(answer);
     let end: ResponseEnd | undefined;

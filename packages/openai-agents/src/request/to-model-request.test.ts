@@ -48,10 +48,11 @@ describe('the request of a runner', () => {
         },
         outputType: { type: 'json_schema', name: 'out', strict: true, schema: looseSchema },
       }),
+      'test',
     );
     expect(request).toEqual({
       ...{ temperature: 0.5, topP: 0.9, maxOutputTokens: 100, reasoning: 'max' },
-      providerOptions: { service_tier: 'flex' },
+      providerOptions: { test: { service_tier: 'flex' } },
       output: { name: 'out', strict: true, schema: looseSchema },
     });
     expect(items).toHaveLength(1);
@@ -59,12 +60,12 @@ describe('the request of a runner', () => {
 
   test.each(['auto', 'none', 'required'])('may choose tools: %s', (toolChoice) => {
     const asked = modelRequest({ tools: [weather], modelSettings: { toolChoice } });
-    expect(toModelRequest(asked).toolChoice).toBe(toolChoice);
+    expect(toModelRequest(asked, 'test').toolChoice).toBe(toolChoice);
   });
 
   test('may choose a tool by name', () => {
     const asked = modelRequest({ tools: [weather], modelSettings: { toolChoice: 'weather' } });
-    expect(toModelRequest(asked).toolChoice).toEqual({ name: 'weather' });
+    expect(toModelRequest(asked, 'test').toolChoice).toEqual({ name: 'weather' });
   });
 
   test.each([
@@ -83,8 +84,8 @@ describe('the request of a runner', () => {
     ],
     ['an invalid image', { input: [user({ type: 'input_image', image: '!' })] }, 'not a data URL'],
   ])('is rejected if it has %s', (_name, given, why) => {
-    expect(() => toModelRequest(modelRequest(given))).toThrow(UserError);
-    expect(() => toModelRequest(modelRequest(given))).toThrow(why);
+    expect(() => toModelRequest(modelRequest(given), 'test')).toThrow(UserError);
+    expect(() => toModelRequest(modelRequest(given), 'test')).toThrow(why);
   });
 });
 
@@ -163,7 +164,7 @@ test('results are converted with their attachments', () => {
 test('a cache breakpoint is set in the request', () => {
   const promptCacheBreakpoint = { mode: 'explicit' } as const;
   const input = [user({ type: 'input_text', text: 'Long', promptCacheBreakpoint }), user()];
-  expect(toModelRequest(modelRequest({ input })).cache?.upTo).toEqual(['item1']);
+  expect(toModelRequest(modelRequest({ input }), 'test').cache?.upTo).toEqual(['item1']);
 });
 
 describe('the answer of a model', () => {

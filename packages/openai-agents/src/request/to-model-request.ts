@@ -12,7 +12,7 @@ import { toItems } from './convert-items.ts';
  * Converts a request of the SDK to a Millrace request. Throws `UserError` for features that no
  * Millrace provider supports.
  */
-export function toModelRequest(request: SdkRequest): ModelRequest {
+export function toModelRequest(request: SdkRequest, provider: string): ModelRequest {
   assertSupported(request);
   const { input, systemInstructions, modelSettings, outputType } = request;
   const { items, cachePoints } = toItems(input, systemInstructions);
@@ -20,7 +20,7 @@ export function toModelRequest(request: SdkRequest): ModelRequest {
   return {
     items,
     ...(tools.length > 0 && { tools, toolChoice: choiceOf(modelSettings.toolChoice) }),
-    ...settingsOf(modelSettings),
+    ...settingsOf(modelSettings, provider),
     reasoning: effortOf(request),
     ...(outputType !== 'text' && { output: outputOf(outputType) }),
     ...(cachePoints.length > 0 && {
@@ -29,9 +29,9 @@ export function toModelRequest(request: SdkRequest): ModelRequest {
   };
 }
 
-function settingsOf(settings: ModelSettings) {
+function settingsOf(settings: ModelSettings, provider: string) {
   const { maxTokens, temperature, topP, providerData } = settings;
-  const providerOptions = providerData as JsonObject | undefined;
+  const providerOptions = providerData && { [provider]: providerData as JsonObject };
   return { maxOutputTokens: maxTokens, temperature, topP, providerOptions };
 }
 

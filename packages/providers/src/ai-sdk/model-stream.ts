@@ -96,7 +96,10 @@ export class ModelStream {
         await undefined;
     }
     // Packages create the initial warnings themselves, before the model answers.
-    if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.recordActivity();
+    if (parts.some(({ type }) => type !== 'stream-start')) {
+      this.#deadlines.recordActivity();
+      this.#deadlines.recordContent();
+    }
     return parts;
   }
 

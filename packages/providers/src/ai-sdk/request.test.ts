@@ -94,7 +94,8 @@ describe('settings', () => {
   });
 
   test('provider options that are not under a provider’s name are refused with the way to write them', async () => {
-    const { end } = await sentOptions({ providerOptions: { seed: 1 } });
+    const providerOptions = { seed: 1 } as never;
+    const { end } = await sentOptions({ providerOptions });
     expect(end.error?.kind).toBe('invalid_request');
     expect(end.error?.message).toContain('providerOptions.seed');
     expect(end.usage.output).toBe(0);

@@ -15,7 +15,7 @@ import { containerName } from './container.ts';
 import { attachmentBlock, contentBlock, textBlock } from './content.ts';
 
 export interface MessageTurn {
-  readonly role: 'user' | 'assistant';
+  readonly role: 'system' | 'user' | 'assistant';
   readonly content: readonly JsonObject[];
 }
 
@@ -24,32 +24,74 @@ interface Conversation {
   readonly turns: readonly MessageTurn[];
 }
 
+/** What a model accepts in a conversation. */
+interface ConversationRules {
+  /** Whether instructions can be messages of their own. Otherwise the user's turn states them. */
+  readonly takesSystemMessages: boolean;
+  /** Whether the model continues an assistant turn at the end. Otherwise the API rejects it. */
+  readonly takesPrefill: boolean;
+}
+
 /**
  * Converts messages to the format of the API: the system blocks, and alternating turns of user and
- * assistant.
+ * assistant. Instructions at the start become the system blocks. Later ones keep their position, so
+ * that they do not change the prefix that the provider has cached.
  */
 export function conversationOf(
   messages: readonly Message[],
   cache: CacheHints | undefined,
+  rules: ConversationRules,
 ): Conversation {
   const points = new CachePoints(cache?.longLived === true);
   const unpaired = unpairedParts(messages);
+  const start = messages.findIndex((message) => roleOf(message) !== 'system');
+  const later = start < 0 ? [] : messages.slice(start);
   const system: JsonObject[] = [];
-  const turns: { role: MessageTurn['role']; content: JsonObject[] }[] = [];
-  for (const message of messages) {
+  for (const message of messages.slice(0, messages.length - later.length)) {
     const blocks = definedBlocks(message, unpaired);
     if (message.isCachePoint) points.addAfter(blocks);
-    const role = roleOf(message);
+    system.push(...blocks);
+  }
+  const turns: { role: MessageTurn['role']; content: JsonObject[] }[] = [];
+  for (const [index, message] of later.entries()) {
+    const role = turnRole(later, index, turns.at(-1)?.role, rules);
+    const blocks = definedBlocks(message, unpaired).map((block) =>
+      role === 'user' && roleOf(message) === 'system' ? asInstruction(block) : block,
+    );
+    if (message.isCachePoint) points.addAfter(blocks);
     const last = turns.at(-1);
-    if (role === 'system') system.push(...blocks);
-    else if (last?.role === role) last.content.push(...blocks);
+    if (last?.role === role) last.content.push(...blocks);
     else if (blocks.length > 0) turns.push({ role, content: blocks });
   }
   const marked = turns.map(({ role, content }) => ({ role, content: points.applyTo(content) }));
-  return { system: points.applyTo(system), turns: withValidEnds(marked) };
+  return { system: points.applyTo(system), turns: withValidEnds(marked, rules) };
 }
 
-function roleOf({ role }: Message): 'system' | 'user' | 'assistant' {
+/**
+ * The role of the turn that a message belongs to. The API accepts a system message only between a
+ * user turn and an assistant turn, or after a user turn at the end.
+ */
+function turnRole(
+  messages: readonly Message[],
+  index: number,
+  before: MessageTurn['role'] | undefined,
+  { takesSystemMessages }: ConversationRules,
+): MessageTurn['role'] {
+  const own = messages[index];
+  const role = own === undefined ? 'user' : roleOf(own);
+  if (role !== 'system') return role;
+  const next = messages.slice(index + 1).find((message) => roleOf(message) !== 'system');
+  const isBeforeAnswer = next === undefined || next.role === 'assistant';
+  const isPlaced = isBeforeAnswer && (before === 'user' || before === 'system');
+  return takesSystemMessages && isPlaced ? 'system' : 'user';
+}
+
+/** Marks an instruction in a user turn, so that the model does not take it for the user's text. */
+function asInstruction(block: JsonObject): JsonObject {
+  return { ...block, text: `<system>\n${String(block['text'])}\n</system>` };
+}
+
+function roleOf({ role }: Message): MessageTurn['role'] {
   switch (role) {
     case 'system':
     case 'developer':
@@ -97,20 +139,31 @@ function instruction(part: ContentPart, role: string): JsonObject | undefined {
 }
 
 /**
- * The first turn must be the user's. The last assistant turn must not end in thinking or white
- * space.
+ * The first turn must be the user's. An assistant turn at the end must not end in thinking or white
+ * space. A model that does not continue such a turn is asked to by the user.
  */
-function withValidEnds(turns: readonly MessageTurn[]): readonly MessageTurn[] {
-  const first: MessageTurn = {
-    role: 'user',
-    content: [{ type: 'text', text: '(It begins here.)' }],
-  };
-  const started = turns[0]?.role === 'user' ? turns : [first, ...turns];
+function withValidEnds(
+  turns: readonly MessageTurn[],
+  { takesPrefill }: ConversationRules,
+): readonly MessageTurn[] {
+  const started = turns[0]?.role === 'user' ? turns : [userTurn('(It begins here.)'), ...turns];
   const last = started.at(-1);
-  if (last?.role !== 'assistant') return started;
+  if (last?.role !== 'assistant' || isWaitingForServer(last)) return started;
   const end = last.content.findLastIndex((block) => !isThinking(block));
   const content = withoutTrailingSpace(last.content.slice(0, end + 1));
-  return [...started.slice(0, -1), ...(content.length === 0 ? [] : [{ ...last, content }])];
+  if (content.length === 0) return started.slice(0, -1);
+  if (takesPrefill) return [...started.slice(0, -1), { ...last, content }];
+  return [...started, userTurn('Continue your answer exactly where it stopped.')];
+}
+
+function userTurn(text: string): MessageTurn {
+  return { role: 'user', content: [{ type: 'text', text }] };
+}
+
+/** The provider paused while its own tool ran. It continues such a turn itself. */
+function isWaitingForServer({ content }: MessageTurn): boolean {
+  const type = String(content.at(-1)?.['type'] ?? '');
+  return type.endsWith('_tool_use') && type !== 'tool_use';
 }
 
 function isThinking({ type }: JsonObject): boolean {
@@ -197,7 +250,7 @@ function toolResultBlock(part: ToolResultPart): JsonObject {
  */
 function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
-  const isContinued = !messages.slice(last + 1).some(({ role }) => role === 'user');
+  const isContinued = messages.slice(last + 1).every(({ role }) => role === 'tool');
   const hosted = messages.flatMap((message, index) =>
     customParts(message).map((part) => ({
       part,

@@ -22,6 +22,12 @@ export interface AnthropicOptions extends ApiOptions {
   /** How to request output with a schema. Default: derived from the model's name. */
   readonly structuredOutput?: ModelTraits['structuredOutput'] | undefined;
   /**
+   * Whether instructions inside of the conversation are sent as system messages. Bedrock, Vertex AI
+   * and gateways may reject them. Default: derived from the model's name, and false with a
+   * `baseUrl`.
+   */
+  readonly systemMessages?: boolean | undefined;
+  /**
    * Tools that Anthropic runs, in the format of its API: `{ type: 'web_search_20250305', … }`.
    * Default: none.
    */
@@ -46,6 +52,13 @@ export interface ModelTraits {
    * call.
    */
   readonly structuredOutput: 'format' | 'tool';
+  /**
+   * Whether the model accepts instructions as system messages inside of the conversation. Otherwise
+   * they are part of the user's turn.
+   */
+  readonly systemMessages: boolean;
+  /** Whether the model continues an assistant message at the end of the conversation. */
+  readonly prefill: boolean;
   /** Used if neither request nor options set it. It is not above the model's limit. */
   readonly maxTokens: number;
 }
@@ -55,6 +68,8 @@ const withoutThinking: ModelTraits = {
   canStopThinking: true,
   takesTemperature: true,
   structuredOutput: 'tool',
+  systemMessages: false,
+  prefill: true,
   maxTokens: 4096,
 };
 
@@ -65,6 +80,8 @@ const adaptive: ModelTraits = {
   canStopThinking: true,
   takesTemperature: false,
   structuredOutput: 'format',
+  systemMessages: false,
+  prefill: false,
   maxTokens: 64_000,
 };
 
@@ -77,7 +94,8 @@ const traitsByName: readonly (readonly [form: RegExp, traits: ModelTraits])[] = 
   [/^claude-opus-4-1\b/, { ...budgeted, structuredOutput: 'format' }],
   [/^claude-[a-z]+-4-5\b/, { ...budgeted, structuredOutput: 'format', maxTokens: 64_000 }],
   [/^claude-[a-z]+-4-6\b/, { ...adaptive, takesTemperature: true }],
-  [/^claude-(?:opus-4-[78]|(?:opus|sonnet)-5(?!-\d\b)|haiku-5(?:-5)?)\b/, adaptive],
+  [/^claude-opus-4-8\b/, { ...adaptive, systemMessages: true }],
+  [/^claude-(?:opus-4-7|(?:opus|sonnet)-5(?!-\d\b)|haiku-5(?:-5)?)\b/, adaptive],
   [/^claude-/, { ...adaptive, canStopThinking: false }],
 ];
 

@@ -164,7 +164,7 @@ describe('fields', () => {
       temperature: 0.5,
       topP: 0.9,
       stopSequences: ['END'],
-      providerOptions: { temperature: 0.7, service_tier: 'auto' },
+      providerOptions: { anthropic: { temperature: 0.7, service_tier: 'auto' } },
     });
     expect(body).toEqual({
       model,
@@ -179,14 +179,63 @@ describe('fields', () => {
     expect(await bodyOf({ items: [], topP: 0.9 })).toMatchObject({ top_p: 0.9 });
   });
 
-  test('system items are top-level, whatever their position', async () => {
-    const body = await bodyOf({
-      items: [item('system', text('A')), user('Hi'), item('developer', text('B'), text(' '))],
-    });
-    expect(body).toMatchObject({
+  test('fault 1: later system items keep their position, so that the cached prefix stays', async () => {
+    const items = [item('system', text('A')), item('developer', text('B'), text(' ')), user('Hi')];
+    const first = await bodyOf({ items });
+    expect(first).toMatchObject({
       system: [words('A'), words('B')],
       messages: [messageOf('user', words('Hi'))],
     });
+    const later = await bodyOf({
+      items: [...items, assistant(text('Hello')), item('system', text('Answer again.'))],
+    });
+    expect(later['system']).toEqual(first['system']);
+    expect(later['messages']).toEqual([
+      messageOf('user', words('Hi')),
+      messageOf('assistant', words('Hello')),
+      messageOf('user', words('<system>\nAnswer again.\n</system>')),
+    ]);
+  });
+
+  test('fault 1: models with system messages get them where the API accepts them', async () => {
+    const items = [
+      item('system', text('A')),
+      ...[user('Hi'), item('developer', text('B')), item('system', text('C'))],
+      ...[assistant(text('Hello')), item('system', text('D')), user('Bye')],
+      ...[item('system', text('E')), user('Really'), item('system', text('F'))],
+    ];
+    const messages = [
+      messageOf('user', words('Hi')),
+      messageOf('system', words('B'), words('C')),
+      messageOf('assistant', words('Hello')),
+      messageOf(
+        'user',
+        ...[words('<system>\nD\n</system>'), words('Bye')],
+        ...[words('<system>\nE\n</system>'), words('Really')],
+      ),
+      messageOf('system', words('F')),
+    ];
+    const ofOpus = { model: 'claude-opus-4-8' };
+    expect((await bodyOf({ items }, ofOpus))['messages']).toEqual(messages);
+    // Other platforms of the same model may reject them.
+    const elsewhere = await bodyOf({ items }, { ...ofOpus, baseUrl: 'https://gateway.example' });
+    expect(JSON.stringify(elsewhere['messages'])).not.toContain('"role":"system"');
+    const gateway = { ...ofOpus, baseUrl: 'https://gateway.example', systemMessages: true };
+    expect((await bodyOf({ items }, gateway))['messages']).toEqual(messages);
+  });
+
+  test('fault 1: a model without prefill is asked to continue', async () => {
+    const items = [user('Hi'), assistant(text('Once upon '))];
+    const of = async (name: string) => (await bodyOf({ items }, { model: name }))['messages'];
+    expect(await of('claude-opus-4-6')).toEqual([
+      messageOf('user', words('Hi')),
+      messageOf('assistant', words('Once upon ')),
+      messageOf('user', words('Continue your answer exactly where it stopped.')),
+    ]);
+    expect(await of('claude-sonnet-4-5')).toEqual([
+      messageOf('user', words('Hi')),
+      messageOf('assistant', words('Once upon')),
+    ]);
   });
 
   test('a system item can only be text', async () => {
@@ -214,7 +263,10 @@ describe('tools', () => {
       {
         name: 'tide',
         description: 'Tells the tide.',
-        input_schema: { type: 'object', properties: {} },
+        input_schema: {
+          ...{ type: 'object', properties: {}, required: [] },
+          additionalProperties: false,
+        },
         strict: true,
       },
       { name: 'wind', input_schema: { type: 'object' } },
@@ -375,7 +427,10 @@ describe('reasoning', () => {
 });
 
 describe('structured output', () => {
-  const output = { name: 'answer', schema: { type: 'object', properties: {} } };
+  const output = {
+    name: 'answer',
+    schema: { type: 'object', properties: {}, required: [], additionalProperties: false },
+  };
   const items = [user('Hi')];
   const tools = [{ name: 'tide', inputSchema: {} }];
   const asTool = { structuredOutput: 'tool' } as const;

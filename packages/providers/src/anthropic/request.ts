@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
   checkSecret,
@@ -10,6 +11,7 @@ import {
   streamHeaders,
 } from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
+import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import { conversationOf, type MessageTurn } from './messages.ts';
 import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
@@ -26,24 +28,35 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
   const { model, betas = [] } = options;
   const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
   const messages = toMessages(request, { provider: providerId, model, ids: toolCallIds });
-  const { system, turns } = conversationOf(messages, request.cache);
+  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
+  const warnings: string[] = [];
+  const body: JsonObject = {
+    model,
+    ...settingFields(request, options, turns, warnings),
+    ...(system.length === 0 ? {} : { system }),
+    messages: turns.map(({ role, content }) => ({ role, content })),
+    stream: true,
+    ...(container === undefined ? {} : { container }),
+  };
   return {
     url: withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query),
     headers,
-    body: {
-      model,
-      ...settingFields(request, options, turns),
-      ...(system.length === 0 ? {} : { system }),
-      messages: turns.map(({ role, content }) => ({ role, content })),
-      stream: true,
-      ...(container === undefined ? {} : { container }),
-      ...request.providerOptions,
-    },
+    body: withProviderOptions(body, providerId, request),
     secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
       (secret) => secret ?? [],
     ),
+    warnings,
+  };
+}
+
+function rulesOf({ model, systemMessages, baseUrl }: AnthropicOptions) {
+  const traits = traitsOf(model);
+  const isOwnApi = baseUrl === undefined;
+  return {
+    takesSystemMessages: systemMessages ?? (traits.systemMessages && isOwnApi),
+    takesPrefill: traits.prefill,
   };
 }
 
@@ -72,11 +85,12 @@ function settingFields(
   request: ModelRequest,
   options: AnthropicOptions,
   turns: readonly MessageTurn[],
+  warnings: string[],
 ): JsonObject {
   const traits = traitsOf(options.model);
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
-  const tools = toolFields(request, options, outputTool);
+  const tools = toolFields(request, options, outputTool, warnings);
   const style = { ...traits, thinking: options.thinking ?? traits.thinking };
   const mayThink = style.thinking !== 'budget' || canContinueThinking(turns);
   const effort = mayThink ? request.reasoning : undefined;
@@ -105,8 +119,16 @@ function outputConfig(
 ): JsonObject {
   const isFormat = output !== undefined && outputTool === undefined;
   if (!isFormat && effort === undefined) return {};
-  const format = isFormat ? { format: { type: 'json_schema', schema: output.schema } } : {};
+  const format = isFormat
+    ? { format: { type: 'json_schema', schema: formatSchema(output.schema) } }
+    : {};
   return { output_config: { ...format, ...(effort === undefined ? {} : { effort }) } };
+}
+
+/** A schema that cannot be enforced is sent as a format only if the options demand it. */
+function formatSchema(schema: JsonObject): JsonObject {
+  const strict = strictSchema(schema, anthropicStrictRules);
+  return strict.isStrict ? strict.schema : schema;
 }
 
 /** A thinking model accepts neither field, and no model accepts both. */
@@ -172,7 +194,8 @@ function thinkingFieldsForForcedTool(
  * With a budget, a turn that continues must have started with thinking. It did not if another model
  * started it, or if its thinking was never signed.
  */
-function canContinueThinking(turns: readonly MessageTurn[]): boolean {
+function canContinueThinking(all: readonly MessageTurn[]): boolean {
+  const turns = all.filter(({ role }) => role !== 'system');
   const lastUserTurn = turns.findLastIndex(
     ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
   );

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import { anthropicStrictRules, enforcedSchema, strictSchema } from '../schema/strict-schema.ts';
 import { type AnthropicOptions, traitsOf } from './options.ts';
 
 export interface ToolFields {
@@ -12,10 +13,15 @@ export function toolFields(
   request: ModelRequest,
   options: AnthropicOptions,
   outputTool: string | undefined,
+  warnings: string[],
 ): ToolFields {
   const { tools = [], toolChoice } = request;
   const hosted = options.hostedTools ?? [];
-  const allTools = [...tools.map((tool) => toolField(tool, options)), ...hosted];
+  // The agent can run a tool of Anthropic's design, such as `bash`. The API rejects a second tool of
+  // that name.
+  const replaced = new Set(hosted.map(({ name }) => name));
+  const functions = tools.filter(({ name }) => !replaced.has(name));
+  const allTools = [...functions.map((tool) => toolField(tool, options, warnings)), ...hosted];
   if (outputTool !== undefined && request.output !== undefined) {
     const outputToolField = {
       name: outputTool,
@@ -47,12 +53,16 @@ function outputChoice(choice: ToolChoice | undefined): ToolChoice {
 function toolField(
   { name, description, inputSchema, strict }: ToolDefinition,
   { eagerInputStreaming }: AnthropicOptions,
+  warnings: string[],
 ): JsonObject {
+  const sent = strict
+    ? enforcedSchema({ name, schema: inputSchema }, anthropicStrictRules, warnings)
+    : { schema: inputSchema, strict: false };
   return {
     name,
     ...(description === undefined ? {} : { description }),
-    input_schema: objectSchema(inputSchema),
-    ...(strict === true ? { strict } : {}),
+    input_schema: objectSchema(sent.schema),
+    ...(sent.strict ? { strict: true } : {}),
     ...(eagerInputStreaming === true ? { eager_input_streaming: true } : {}),
   };
 }
@@ -86,7 +96,10 @@ export function outputToolName(
   { model, structuredOutput }: AnthropicOptions,
 ): string | undefined {
   if (output === undefined) return undefined;
-  if ((structuredOutput ?? traitsOf(model).structuredOutput) === 'format') return undefined;
+  // A format is always enforced. A tool also takes schemas that cannot be enforced.
+  const isEnforceable = () => strictSchema(output.schema, anthropicStrictRules).isStrict;
+  const isFormat = traitsOf(model).structuredOutput === 'format' && isEnforceable();
+  if ((structuredOutput ?? (isFormat ? 'format' : 'tool')) === 'format') return undefined;
   const taken = new Set(tools.map(({ name }) => name));
   const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';
   // One name more than there are tools, so that one of them is free.

@@ -24,8 +24,11 @@ export interface ModelRequest {
   readonly stopSequences?: readonly string[] | undefined;
   /** Prompt caching hints. Default: none. */
   readonly cache?: CacheHints | undefined;
-  /** Fields that are added to the request body unchanged. They replace fields of the same name. */
-  readonly providerOptions?: JsonObject | undefined;
+  /**
+   * Fields for the request body, by provider: `{ openai: { service_tier: 'flex' } }`. Other providers
+   * ignore them. They are merged with the fields of the request and may not remove any.
+   */
+  readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
 /** A tool that the model can call. */

@@ -87,6 +87,11 @@ export interface ResponseEnd {
   readonly model?: string | undefined;
   /** The provider's id of the response. Its support asks for it. */
   readonly responseId?: string | undefined;
+  /**
+   * What the provider's API could not express, and what was sent instead. For example, a schema that
+   * the provider cannot enforce.
+   */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 /** Options of `complete`. */

@@ -1013,7 +1013,8 @@ describe('an error response without a body', () => {
   const refused = async (status: number, length: number) => {
     server.reply({ status, steps: [] });
     const provider = openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
-    const providerOptions = { padding: 'some words '.repeat(length / 11) };
+    const padding = 'some words '.repeat(length / 11);
+    const providerOptions = { 'openai-compatible': { padding } };
     return (await provider.complete({ items: [], providerOptions })).error;
   };
 

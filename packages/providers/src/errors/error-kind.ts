@@ -109,7 +109,7 @@ const messagePatterns: readonly MessagePatterns[] = [
     kind: 'context_overflow',
     statuses: refusals,
     patterns: [
-      /context_length_exceeded|context_window_exceeded|request_too_large|exceed_context_size/i,
+      /context_length_exceeded|context_window_exceeded|too_many_prompt_tokens|request_too_large|exceed_context_size/i,
       /(?:maximum|available|model'?s?) context|context (?:window|length|size|limit)/i,
       /(?:prompt|input|request) is too (?:long|large)|maximum prompt length|prompt too long/i,
       /too many (?:input )?tokens|token (?:count|limit).{0,40}exceed|exceed.{0,40}token limit/i,

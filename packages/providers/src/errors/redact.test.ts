@@ -236,7 +236,7 @@ test('an error contains no part of the request', async () => {
   server.reply({ status: 500, steps: ['no'] });
   const completion = await chat({ headers: { 'x-team': 'flamingo' } }).complete({
     items: [],
-    providerOptions: { user: 'flamingo' },
+    providerOptions: { 'openai-compatible': { user: 'flamingo' } },
   });
   expect(shown(completion)).not.toContain('flamingo');
 });

@@ -3,6 +3,8 @@ import type { StopReasons } from '../wire/response-end.ts';
 
 export const stopReasons: StopReasons = {
   STOP: 'stop',
+  // Google does not send it, but servers that imitate this API do.
+  FUNCTION_CALL: 'tool_use',
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',
   RECITATION: 'content_filter',

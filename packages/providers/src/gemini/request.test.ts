@@ -253,11 +253,13 @@ describe('generationConfig', () => {
   });
 });
 
-test('providerOptions go into the body over the defaults', async () => {
+test('fault 7: providerOptions are merged into the body', async () => {
   const { body } = await sent({
     temperature: 1,
-    providerOptions: { generationConfig: { topK: 4 }, cachedContent: 'cachedContents/1' },
+    providerOptions: {
+      google: { generationConfig: { topK: 4 }, cachedContent: 'cachedContents/1' },
+    },
   });
-  expect(body).toMatchObject({ cachedContent: 'cachedContents/1', generationConfig: { topK: 4 } });
-  expect(body['generationConfig']).toEqual({ topK: 4 });
+  expect(body['cachedContent']).toBe('cachedContents/1');
+  expect(body['generationConfig']).toEqual({ temperature: 1, topK: 4 });
 });

@@ -1,9 +1,11 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
 import { withQuery } from '../wire/base-url.ts';
+import { withProviderOptions } from '../wire/provider-options.ts';
 import type { GoogleEndpoint } from './endpoint.ts';
 import { messageFields } from './messages.ts';
 import { generationOf, modelName } from './options.ts';
@@ -21,15 +23,24 @@ export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): 
   };
 }
 
-function bodyOf(request: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
+function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   const { model, streamsArguments } = endpoint;
+  const request = withPossibleOutput(given, model);
   const config = generationConfig(model, request);
-  return {
+  const body: JsonObject = {
     ...messageFields(toMessages(request, endpoint), endpoint),
     ...toolFields(request, streamsArguments),
     ...(config === undefined ? {} : { generationConfig: config }),
-    ...request.providerOptions,
   };
+  return withProviderOptions(body, endpoint.provider, request);
+}
+
+/** Before generation 3, the API rejects a schema beside tools. An instruction describes it then. */
+function withPossibleOutput(request: ModelRequest, model: string): ModelRequest {
+  const { output, ...rest } = request;
+  const hasTools = (request.tools ?? []).length > 0;
+  if (output === undefined || !hasTools || generationOf(model) >= 3) return request;
+  return withSchemaInWords(rest, output);
 }
 
 /** The `generationConfig`. Undefined if the request sets none of its fields. */

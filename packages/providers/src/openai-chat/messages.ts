@@ -52,11 +52,12 @@ function instruction(part: ContentPart, role: string): string {
 }
 
 /**
- * The text, or the JSON of structured output. Other parts become an empty text, because assistant
- * messages of the API have no media.
+ * The text, or the JSON of structured output. A picture or file is only named, because assistant
+ * messages of the API have no media. Other parts become an empty text.
  */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
+  if (part.kind === 'media' || part.kind === 'file') return `[${part.mimeType}]`;
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';
 }
 

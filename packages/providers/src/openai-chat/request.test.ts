@@ -286,7 +286,7 @@ describe('settings', () => {
   const tool = {
     name: 'read',
     description: 'Reads',
-    inputSchema: { type: 'object' },
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
     strict: true,
   };
 
@@ -300,15 +300,22 @@ describe('settings', () => {
       topP: 0.9,
       stopSequences: ['END'],
       reasoning: 'max',
-      output: { name: 'out', schema: { type: 'object' } },
+      output: { name: 'out', schema: { type: 'object', properties: {} } },
       cache: { upTo: [], key: 'k1' },
-      providerOptions: { seed: 7, temperature: 1 },
+      providerOptions: { openai: { seed: 7, temperature: 1 } },
     });
     expect(body).toMatchObject({
       tools: [
         {
           type: 'function',
-          function: { name: 'read', parameters: { type: 'object' }, strict: true },
+          function: {
+            ...{ name: 'read', strict: true },
+            // Fault 2: OpenAI rejects a strict schema with optional or further properties.
+            parameters: {
+              ...{ type: 'object', properties: { path: { type: ['string', 'null'] } } },
+              ...{ required: ['path'], additionalProperties: false },
+            },
+          },
         },
       ],
       tool_choice: { type: 'function', function: { name: 'read' } },
@@ -317,7 +324,10 @@ describe('settings', () => {
       top_p: 0.9,
       stop: ['END'],
       reasoning_effort: 'xhigh',
-      response_format: { type: 'json_schema', json_schema: { name: 'out', strict: true } },
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'out', strict: true, schema: { additionalProperties: false } },
+      },
       prompt_cache_key: 'k1',
       seed: 7,
     });

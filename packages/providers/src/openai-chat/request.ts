@@ -1,9 +1,12 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { withSchemaInWords } from '../schema/schema-in-words.ts';
+import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
+import { withProviderOptions } from '../wire/provider-options.ts';
 import { chatMessages } from './messages.ts';
 import type { ChatDialect } from './options.ts';
 import { toolFields } from './tools.ts';
@@ -13,35 +16,45 @@ export function chatRequest(
   options: ApiOptions,
   dialect: ChatDialect,
 ): HttpRequest {
-  return httpRequestTo(dialect, options, chatBody(request, options.model, dialect));
+  const warnings: string[] = [];
+  const body = chatBody(request, options.model, dialect, warnings);
+  return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
-function chatBody(request: ModelRequest, model: string, dialect: ChatDialect): JsonObject {
-  const messages = toMessages(request, { provider: dialect.id, model, ids: dialect.ids });
+function chatBody(
+  request: ModelRequest,
+  model: string,
+  dialect: ChatDialect,
+  warnings: string[],
+): JsonObject {
+  const isInWords = request.output !== undefined && dialect.outputFormat === 'json_object';
+  const said = isInWords ? withSchemaInWords(request, request.output) : request;
+  const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
-  return {
+  const body: JsonObject = {
     model,
     messages: chatMessages(messages, dialect),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
-    ...toolFields(request, messages, dialect),
+    ...toolFields(request, messages, dialect, warnings),
     ...(maxOutputTokens === undefined ? {} : { [dialect.maxTokensField]: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
     ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
-    ...(output === undefined ? {} : { response_format: outputFormat(output, dialect) }),
+    ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
-    ...request.providerOptions,
   };
+  return withProviderOptions(body, dialect.id, request);
 }
 
-function outputFormat(
-  { name, schema, strict = true }: OutputSchema,
-  dialect: ChatDialect,
-): JsonObject {
+function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: string[]): JsonObject {
   if (dialect.outputFormat === 'json_object') return { type: 'json_object' };
-  return { type: 'json_schema', json_schema: { name, schema, strict } };
+  const { name, schema, strict = true } = output;
+  const sent = strict
+    ? enforcedSchema(output, openaiStrictRules, warnings)
+    : { schema, strict: false };
+  return { type: 'json_schema', json_schema: { name, ...sent } };
 }
 
 function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect): JsonObject {

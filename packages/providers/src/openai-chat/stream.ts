@@ -1,6 +1,7 @@
 import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { optionsFor } from '../wire/provider-options.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
 import { failureOf, otherWireFault, stopReasons } from './errors.ts';
@@ -17,6 +18,7 @@ import { readUsage } from './usage.ts';
 /** Reads `chat.completion.chunk` events. */
 export class ChatReader implements WireReader {
   readonly #context: ReaderContext;
+  readonly #provider: string;
   readonly #blocks: TextBlocks;
   readonly #calls: ChatToolCalls;
   #audio: AudioBlock | undefined;
@@ -30,6 +32,7 @@ export class ChatReader implements WireReader {
 
   constructor(context: ReaderContext, owner: ReasoningOwner) {
     this.#context = context;
+    this.#provider = owner.provider;
     this.#calls = new ChatToolCalls({ ...context, ...owner });
     this.#blocks = new TextBlocks(context, owner, () => this.#calls.beginKnownCalls());
   }
@@ -67,11 +70,19 @@ export class ChatReader implements WireReader {
     }
   }
 
+  readUsageOfError(chunk: JsonObject): void {
+    this.#noteUsage(chunk['usage']);
+  }
+
   readWholeBody(body: JsonValue): void {
     if (!isObject(body) || !Array.isArray(body['choices'])) {
       throw fault('protocol_error', 'the answer is neither a stream nor a completion');
     }
-    this.readMessage(body);
+    // Perplexity adds an empty delta to the whole message.
+    const choices = objectsIn(body, 'choices').map(({ delta, ...choice }) =>
+      delta === undefined || 'message' in choice ? choice : { ...choice, delta },
+    );
+    this.readMessage({ ...body, choices });
   }
 
   finish(): Stop {
@@ -170,7 +181,9 @@ export class ChatReader implements WireReader {
     const refusal = textIn(delta, 'refusal');
     if (refusal !== undefined) this.#blocks.sideText('refusal', refusal);
     const legacyCall = objectIn(delta, 'function_call');
-    if (legacyCall !== undefined) this.#toolCalls([{ index: 0, function: legacyCall }]);
+    // Snowflake sends an empty one with every answer.
+    const isCall = textIn(legacyCall, 'name') !== undefined || this.#calls.count > 0;
+    if (legacyCall !== undefined && isCall) this.#toolCalls([{ index: 0, function: legacyCall }]);
     const audio = objectIn(delta, 'audio');
     if (audio !== undefined) this.#audioDelta(audio);
     for (const image of objectsIn(delta, 'images')) writeImage(this.#context.writer, image);
@@ -182,7 +195,7 @@ export class ChatReader implements WireReader {
     if (transcript !== undefined) this.#blocks.sideText('transcript', transcript);
     const data = textIn(audio, 'data');
     if (data === undefined) return;
-    const options = objectIn(this.#context.request.providerOptions, 'audio');
+    const options = objectIn(optionsFor(this.#provider, this.#context.request), 'audio');
     const format = textIn(options, 'format') ?? 'pcm16';
     this.#audio ??= new AudioBlock(this.#context.writer, `audio/${format}`);
     this.#audio.append(data);

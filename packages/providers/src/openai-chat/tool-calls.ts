@@ -24,7 +24,7 @@ export class ChatToolCalls {
    * The calls of the last chunk with several entries, for servers that send neither id nor index.
    */
   #byPosition: readonly ChatToolCall[] = [];
-  /** The calls of this chunk. Its entries are always different calls. */
+  /** The calls of this chunk. Its entries are different calls, unless one only adds arguments. */
   #inChunk: ChatToolCall[] = [];
   #latest: ChatToolCall | undefined;
 
@@ -61,7 +61,8 @@ export class ChatToolCalls {
     };
     const position = isOneOfSeveral ? this.#inChunk.length : undefined;
     const found = this.#resolve(fragment, position);
-    this.#latest = this.#inChunk.includes(found) ? this.#start(fragment) : found;
+    const isMore = isOnlyArguments(fragment, found);
+    this.#latest = this.#inChunk.includes(found) && !isMore ? this.#start(fragment) : found;
     this.#inChunk.push(this.#latest);
     this.#extend(this.#latest, fragment, extraFields(entry));
   }
@@ -128,6 +129,11 @@ export class ChatToolCalls {
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
   }
+}
+
+/** vLLM may send a name and the first arguments as two entries of a chunk, with one index. */
+function isOnlyArguments({ index, id, name }: CallFragment, call: ChatToolCall): boolean {
+  return index !== undefined && name === undefined && (id === undefined || id === call.id);
 }
 
 /** Without an id or index, a repeated name continues the call until its arguments are complete. */

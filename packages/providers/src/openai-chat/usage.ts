@@ -8,12 +8,14 @@ export function readUsage(usage: JsonObject): Usage {
   const total = countIn(usage, 'total_tokens');
   const reasoning = reasoningOf(usage);
   const cacheRead = cacheReadOf(usage);
-  // xAI counts reasoning, and sometimes cached tokens, separately. The total reveals it.
-  const isBeside = reasoning > 0 && total === prompt + completion + reasoning;
+  // Some servers count reasoning, and sometimes cached tokens, separately. The total reveals it, or
+  // that there is more reasoning than output.
+  const isBeside =
+    reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning);
   return {
     ...noUsage,
     input: cacheRead > prompt ? prompt + cacheRead : prompt,
-    output: isBeside ? completion + reasoning : Math.max(completion, reasoning),
+    output: isBeside ? completion + reasoning : completion,
     cacheRead,
     cacheWrite: cacheWriteOf(usage),
     reasoning,

@@ -124,7 +124,7 @@ describe('a request', () => {
   });
 
   test('has flat tools, whose strictness is always said', async () => {
-    const inputSchema = { type: 'object' };
+    const inputSchema = { type: 'object', properties: { port: { type: 'string' } } };
     const { body } = await send({
       items: [user('Hi')],
       tools: [
@@ -140,7 +140,14 @@ describe('a request', () => {
         parameters: inputSchema,
         strict: false,
       },
-      { type: 'function', name: 'get_wind', parameters: inputSchema, strict: true },
+      {
+        ...{ type: 'function', name: 'get_wind', strict: true },
+        // Fault 2: the API rejects a strict schema with optional or further properties.
+        parameters: {
+          ...{ type: 'object', properties: { port: { type: ['string', 'null'] } } },
+          ...{ required: ['port'], additionalProperties: false },
+        },
+      },
     ]);
     expect(body).not.toHaveProperty('tool_choice');
     expect(responsesFaults(body)).toEqual([]);
@@ -205,8 +212,24 @@ describe('a request', () => {
     expect(await include('gpt-5.1', { encryptedReasoning: false })).toBeUndefined();
   });
 
+  test('fault 2: has a schema that is not enforced, and a warning, where it cannot be', async () => {
+    const { fetch, requests } = fetchOf([sseOf(ended)]);
+    const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'sk-key', fetch });
+    const schema = { type: 'object', additionalProperties: { type: 'number' } };
+    const completion = await provider.complete({
+      items: [user('Hi')],
+      output: { name: 'prices', schema },
+    });
+    expect(requests[0]?.body['text']).toEqual({
+      format: { type: 'json_schema', name: 'prices', schema, strict: false },
+    });
+    expect(completion.warnings).toEqual([
+      'The schema of prices is not enforced: # accepts any property',
+    ]);
+  });
+
   test('has a schema for its output, settings, and a key for the cache', async () => {
-    const schema = { type: 'object' };
+    const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
     const { body } = await send({
       items: [user('Hi')],
       output: { name: 'tide', schema },
@@ -248,7 +271,7 @@ describe('a request', () => {
     const { body } = await send({
       items: [user('Hi')],
       temperature: 1,
-      providerOptions: { temperature: 0, truncation: 'auto', store: true },
+      providerOptions: { openai: { temperature: 0, truncation: 'auto', store: true } },
     });
     expect(body).toMatchObject({ temperature: 0, truncation: 'auto', store: true });
     expect(body).not.toHaveProperty('include');

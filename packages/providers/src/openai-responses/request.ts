@@ -2,8 +2,10 @@ import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
+import { optionsFor, withProviderOptions } from '../wire/provider-options.ts';
 import { inputItems } from './messages.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
 import { isLongCacheModel } from './presets.ts';
@@ -14,38 +16,41 @@ export function responsesRequest(
   options: ResponsesOptions,
   dialect: ResponsesDialect,
 ): HttpRequest {
-  return httpRequestTo(dialect, options, responsesBody(request, options, dialect));
+  const warnings: string[] = [];
+  const body = responsesBody(request, options, dialect, warnings);
+  return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
 function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
   { id, longCacheModels, ...dialect }: ResponsesDialect,
+  warnings: string[],
 ): JsonObject {
   const { model } = options;
-  const { maxOutputTokens, temperature, topP, cache, providerOptions } = request;
+  const { maxOutputTokens, temperature, topP, cache } = request;
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
   // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
-  const store = providerOptions?.['store'] ?? options.store ?? false;
+  const store = optionsFor(id, request)['store'] ?? options.store ?? false;
   const messages = toMessages(request, { provider: id, model });
-  return {
+  const body: JsonObject = {
     model,
     input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
     store,
     ...reasoningFields(request, options, store !== false),
-    ...outputFields(request),
-    ...toolFields(request, options),
+    ...outputFields(request, warnings),
+    ...toolFields(request, options, warnings),
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
     ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
-    ...providerOptions,
   };
+  return withProviderOptions(body, id, request);
 }
 
 const efforts: { readonly [Effort in ReasoningEffort]: string } = {
@@ -81,8 +86,11 @@ function isWithoutReasoning(model: string): boolean {
   return /(?:^|\/)(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(model);
 }
 
-function outputFields({ output }: ModelRequest): JsonObject {
+function outputFields({ output }: ModelRequest, warnings: string[]): JsonObject {
   if (output === undefined) return {};
   const { name, schema, strict = true } = output;
-  return { text: { format: { type: 'json_schema', name, schema, strict } } };
+  const sent = strict
+    ? enforcedSchema(output, openaiStrictRules, warnings)
+    : { schema, strict: false };
+  return { text: { format: { type: 'json_schema', name, ...sent } } };
 }

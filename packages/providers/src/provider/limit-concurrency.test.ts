@@ -13,7 +13,7 @@ import { limitConcurrency } from './limit-concurrency.ts';
 
 watchRejections();
 
-const asked = (name: string) => ({ items: [], providerOptions: { user: name } });
+const asked = (name: string) => ({ items: [], providerOptions: { any: { user: name } } });
 const error = new ProviderError('overloaded', 'no', { provider: 'held' });
 const usage = noUsage;
 const endings = {
@@ -29,7 +29,7 @@ class ControlledStreams {
 
   readonly provider = createProvider('held', 'm', (request, context) =>
     abortOnReturn((left) =>
-      this.#say(String(request.providerOptions?.['user']), left, context.signal),
+      this.#say(String(request.providerOptions?.['any']?.['user']), left, context.signal),
     ),
   );
 

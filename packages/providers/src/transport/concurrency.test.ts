@@ -30,7 +30,10 @@ watchRejections();
 const chat = (options: Partial<ChatOptions> = {}) =>
   openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'test-key-of-nobody', clock, ...options });
 
-const asked = (name: string) => ({ items: [], providerOptions: { user: name } });
+const asked = (name: string) => ({
+  items: [],
+  providerOptions: { 'openai-compatible': { user: name } },
+});
 const names = () => server.requests.map(({ body }) => (body as { user: string }).user);
 
 describe('concurrent requests', () => {
@@ -130,7 +133,7 @@ describe('concurrent requests', () => {
   });
 
   test('one that could not be built frees its place', async () => {
-    const bad = { items: [], providerOptions: { big: 1n as unknown as number } };
+    const bad = { items: [], providerOptions: { openai: { big: 1n as unknown as number } } };
     const provider = chat({ maxConcurrentRequests: 1 });
     expect((await provider.complete(bad)).error?.kind).toBe('invalid_request');
     server.reply(streamReply([sseText(textEvent('second'), finishEvent())]));

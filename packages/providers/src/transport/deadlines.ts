@@ -13,6 +13,12 @@ export interface TimeoutOptions {
    */
   readonly idleTimeoutMs: number;
   /**
+   * Maximum time without content after the first byte: text, reasoning, arguments or media. Comments
+   * and pings do not count, so a server that only sends those is not waited for. Default: 600,000
+   * (10 min).
+   */
+  readonly silenceTimeoutMs: number;
+  /**
    * Maximum time of the whole response. The time in the queue does not count. Default: 1,800,000
    * (30 min).
    */
@@ -22,26 +28,32 @@ export interface TimeoutOptions {
 export const defaultTimeouts: TimeoutOptions = {
   firstByteTimeoutMs: 180_000,
   idleTimeoutMs: 90_000,
+  silenceTimeoutMs: 600_000,
   totalTimeoutMs: 1_800_000,
 };
 
 /** Names the timeout that expired. */
-export type DeadlineName = 'first byte' | 'idle' | 'total';
+export type DeadlineName = 'first byte' | 'idle' | 'silence' | 'total';
 
 /**
- * The three timeouts of one response. Calls `onExpired` once, for the first timeout that expires.
+ * The timeouts of one response. Calls `onExpired` once, for the first timeout that expires.
  */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #idleTimeoutMs: number;
+  readonly #silenceTimeoutMs: number;
   readonly #onExpired: (deadline: DeadlineName, afterMs: number) => void;
   readonly #cancelTotal: () => void;
   #cancelIdle: () => void;
+  #cancelSilence: () => void = () => {};
   /**
    * The time of the last activity. The timer is not restarted for each read; when it fires, it
    * checks this value.
    */
   #lastActivityAt: number | undefined;
+  /** The time of the last content, or of the first byte. */
+  #lastContentAt = 0;
+  #pausedAt = 0;
   #isPaused = false;
   /** The timer fired while reading was paused. `resume` starts it again. */
   #isTimerStopped = false;
@@ -52,9 +64,10 @@ export class Deadlines {
     timeouts: TimeoutOptions,
     onExpired: (deadline: DeadlineName, afterMs: number) => void,
   ) {
-    const { firstByteTimeoutMs, idleTimeoutMs, totalTimeoutMs } = timeouts;
+    const { firstByteTimeoutMs, idleTimeoutMs, silenceTimeoutMs, totalTimeoutMs } = timeouts;
     this.#clock = clock;
     this.#idleTimeoutMs = idleTimeoutMs;
+    this.#silenceTimeoutMs = silenceTimeoutMs;
     this.#onExpired = onExpired;
     const expire = (deadline: DeadlineName, ms: number) => () => this.#expire(deadline, ms);
     this.#cancelTotal = clock.after(totalTimeoutMs, expire('total', totalTimeoutMs));
@@ -66,7 +79,15 @@ export class Deadlines {
     if (this.#isEnded) return;
     const isFirst = this.#lastActivityAt === undefined;
     this.#lastActivityAt = this.#clock.now();
-    if (isFirst) this.#startIdleTimer(this.#idleTimeoutMs);
+    if (!isFirst) return;
+    this.#lastContentAt = this.#lastActivityAt;
+    this.#startIdleTimer(this.#idleTimeoutMs);
+    this.#startSilenceTimer(this.#silenceTimeoutMs);
+  }
+
+  /** Call it for every read that brought content. */
+  recordContent(): void {
+    this.#lastContentAt = this.#clock.now();
   }
 
   /**
@@ -74,25 +95,45 @@ export class Deadlines {
    */
   pause(): void {
     this.#isPaused = true;
+    this.#pausedAt = this.#clock.now();
   }
 
   resume(): void {
+    const now = this.#clock.now();
+    if (this.#isPaused) this.#lastContentAt += now - this.#pausedAt;
     this.#isPaused = false;
-    if (this.#lastActivityAt !== undefined) this.#lastActivityAt = this.#clock.now();
+    if (this.#lastActivityAt !== undefined) this.#lastActivityAt = now;
     if (!this.#isTimerStopped || this.#isEnded) return;
     this.#isTimerStopped = false;
     this.#startIdleTimer(this.#idleTimeoutMs);
+    this.#checkSilence();
   }
 
   end(): void {
     this.#isEnded = true;
     this.#cancelTotal();
     this.#cancelIdle();
+    this.#cancelSilence();
   }
 
   #startIdleTimer(ms: number): void {
     this.#cancelIdle();
     this.#cancelIdle = this.#clock.after(ms, () => this.#checkIdle());
+  }
+
+  #startSilenceTimer(ms: number): void {
+    this.#cancelSilence();
+    this.#cancelSilence = this.#clock.after(ms, () => this.#checkSilence());
+  }
+
+  #checkSilence(): void {
+    if (this.#isPaused) {
+      this.#isTimerStopped = true;
+      return;
+    }
+    const remainingMs = this.#lastContentAt + this.#silenceTimeoutMs - this.#clock.now();
+    if (remainingMs > 0) this.#startSilenceTimer(remainingMs);
+    else this.#expire('silence', this.#silenceTimeoutMs);
   }
 
   #checkIdle(): void {

@@ -93,6 +93,11 @@ export class HttpExchange {
     }
   }
 
+  /** Call it after a read that brought content, which restarts the silence timeout. */
+  recordContent(): void {
+    this.#deadlines.recordContent();
+  }
+
   /** The answer is complete. Reads trailing data for at most this time. */
   drainFor(ms: number): void {
     this.#drainMs = ms;

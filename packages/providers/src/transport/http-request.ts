@@ -7,6 +7,8 @@ export interface HttpRequest {
   readonly body: JsonObject;
   /** Values that must never be shown, such as the API key. */
   readonly secrets: readonly string[];
+  /** What the API cannot express, and what is sent instead. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 /**

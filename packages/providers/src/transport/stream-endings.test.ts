@@ -432,7 +432,7 @@ describe('§1.7 timeouts', () => {
       await body.waitForRead();
       body.send(byte);
       await body.waitForRead();
-      clock.advance(89_999);
+      clock.advance(84_999);
     }
     body.send(sseText(textEvent('a'), finishEvent()));
     body.end();

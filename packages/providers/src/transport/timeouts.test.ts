@@ -72,6 +72,51 @@ describe('the first byte', () => {
   });
 });
 
+describe('fault 14: a stream of signs of life', () => {
+  test.for([': ping\n\n', 'event: ping\ndata: {}\n\n', 'data: {"choices":[]}\n\n'])(
+    'ends without content, although it is never idle: %j',
+    async (sign) => {
+      const body = createControlledBody();
+      const stream = openStream(chat({ fetch: body.fetch }));
+      const last = stream.next();
+      for (let minute = 0; minute < 10; minute++) {
+        await body.waitForRead();
+        body.send(sign);
+        await body.waitForRead();
+        clock.advance(60_000);
+      }
+      const end = (await last)?.end;
+      expect(end?.error?.kind).toBe('timeout');
+      expect(end?.error?.message).toContain(
+        'the silence timeout of 600000 ms passed, with comments or pings but no content',
+      );
+    },
+  );
+
+  test('goes on as long as content comes within the time', async () => {
+    const body = createControlledBody();
+    const stream = openStream(chat({ fetch: body.fetch, timeouts: { silenceTimeoutMs: 5000 } }));
+    const texts: unknown[] = [];
+    for (const word of ['a', 'b', 'c']) {
+      const next = stream.next();
+      await body.waitForRead();
+      body.send(': ping\n\n');
+      await body.waitForRead();
+      clock.advance(4000);
+      body.send(sseText(textEvent(word)));
+      texts.push((await next)?.deltas.at(-1));
+      // The consumer is slow. That is not the server's silence.
+      clock.advance(60_000);
+    }
+    const rest = stream.rest();
+    await body.waitForRead();
+    body.send(sseText(finishEvent()));
+    body.end();
+    expect((await rest).at(-1)?.end?.error).toBeUndefined();
+    expect(texts).toMatchObject(['a', 'b', 'c'].map((chunk) => ({ chunk })));
+  });
+});
+
 describe('an idle stream', () => {
   test('ends with partial text and retracted calls', async () => {
     const events = [toolCallEvent('{"a":', 'add'), textEvent('a')];
@@ -227,6 +272,7 @@ describe('the options', () => {
     const endless = {
       firstByteTimeoutMs: Infinity,
       idleTimeoutMs: Infinity,
+      silenceTimeoutMs: Infinity,
       totalTimeoutMs: Infinity,
     };
     const body = createControlledBody();

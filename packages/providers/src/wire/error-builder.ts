@@ -73,7 +73,8 @@ export class ErrorBuilder {
         return this.#create('aborted', '', interruption.reason);
       case 'deadline': {
         const { deadline, afterMs } = interruption;
-        return this.#create('timeout', `the ${deadline} timeout of ${afterMs} ms passed`);
+        const what = deadline === 'silence' ? ', with comments or pings but no content' : '';
+        return this.#create('timeout', `the ${deadline} timeout of ${afterMs} ms passed${what}`);
       }
     }
   }

@@ -20,17 +20,19 @@ export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolea
 const unitsPerToken = 4;
 
 /**
- * Returns the reported usage. If it is missing or incomplete, it is estimated. `sentLength` is
- * called only for an estimate.
+ * Returns the reported usage. If it is missing, incomplete or all zero, it is estimated.
+ * `sentLength` is called only for an estimate.
  */
 export function completeUsage(
   reported: Usage | undefined,
   sentLength: () => number,
   writtenLength: number,
 ): Usage {
-  if (reported !== undefined && !reported.estimated) return reported;
+  const isEmpty = reported?.input === 0 && reported.output === 0;
+  if (reported !== undefined && !reported.estimated && !isEmpty) return reported;
   const output = Math.ceil(writtenLength / unitsPerToken);
-  if (reported !== undefined) return { ...reported, output: Math.max(reported.output, output) };
+  if (reported !== undefined && !isEmpty)
+    return { ...reported, output: Math.max(reported.output, output) };
   const input = Math.ceil(sentLength() / unitsPerToken);
   return { ...noUsage, input, output, estimated: true };
 }

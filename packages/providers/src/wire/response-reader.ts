@@ -114,6 +114,7 @@ export class ResponseReader {
       usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
+      ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),
     };
   }
 
@@ -132,7 +133,10 @@ export class ResponseReader {
     }
     const value = parseMessage(data);
     const report = event === 'error' ? errorReportOfFailure(value, data) : errorReportIn(value);
-    if (report !== undefined) throw new WireFault(report);
+    if (report !== undefined) {
+      if (isObject(value)) this.#reader.readUsageOfError?.(value);
+      throw new WireFault(report);
+    }
     if (isObject(value)) {
       this.#reader.readMessage(value, event);
       this.#learnTemplate(data, event);

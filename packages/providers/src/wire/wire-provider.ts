@@ -76,7 +76,9 @@ async function* streamWire(
         exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
-      if (deltas.length > 0) yield { deltas };
+      if (deltas.length === 0) continue;
+      exchange.recordContent();
+      yield { deltas };
     }
     last = reading.finish();
   } catch (error) {

@@ -27,6 +27,8 @@ export interface ReaderContext {
 export interface WireReader {
   /** Reads one message of the stream. Throws a `WireFault` if it is invalid or reports an error. */
   readMessage(data: JsonObject, event: string | undefined): void;
+  /** Reads the usage of a message that reports an error. Default: it has none. */
+  readUsageOfError?(data: JsonObject): void;
   /** Reads an answer in one piece, from a server that does not stream. */
   readWholeBody(body: JsonValue): void;
   /** `done`: the provider's end arrived, and usage can follow. `over`: nothing can follow. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Tool, ValidationResult } from '@millrace/agent';
 import { checkJson, type JsonObject, type JsonValue } from '@millrace/core';
 import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
+import { markAsRemote, reservedToolNames } from '../permissions/tool-kinds.ts';
 import { callTool, type RemoteServer } from './server/call-tool.ts';
 import { clip } from './transport/error-text.ts';
 
@@ -76,7 +77,7 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
   const { readOnlyHint = false, idempotentHint = false } =
     (settings.trustAnnotations ? tool.annotations : undefined) ?? {};
   const about = tool.description ?? tool.title ?? `Tool ${tool.name} of MCP server ${server}`;
-  return {
+  return markAsRemote({
     name,
     description: clip(about, settings.maxDescriptionLength),
     inputSchema: tool.inputSchema as JsonObject,
@@ -90,7 +91,7 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
       clip(`${server}: ${getDisplayName(tool)} ${JSON.stringify(input)}`, maxSummaryLength),
     validate: async (input) => validate(input),
     execute: (input, context) => callTool(remote, tool, input as JsonObject, context),
-  };
+  });
 }
 
 /**
@@ -107,13 +108,13 @@ const maxServerLength = 32;
 const hashLength = 8;
 
 /**
- * Returns the name of each tool for the model: `<server>_<tool>`. If that name is not valid, it
- * ends in a hash of the original name. So a tool keeps its name when other tools are added or
+ * Returns the name of each tool for the model: `<server>_<tool>`. If that name is not valid, or
+ * belongs to a tool of this package, it ends in a hash of the original name. So a tool keeps its name when other tools are added or
  * removed, and a call in an old transcript never becomes a call of another tool.
  */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const prefix = slug(server).slice(0, maxServerLength);
-  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(isValidName));
+  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(isUsableName));
   const names = new Map<string, string>();
   const taken = new Set(plain);
   for (const tool of tools) {
@@ -126,8 +127,8 @@ export function toolNames(server: string, tools: readonly string[]): ReadonlyMap
   return names;
 }
 
-function isValidName(name: string): boolean {
-  return name.length <= maxLength && name === slug(name);
+function isUsableName(name: string): boolean {
+  return name.length <= maxLength && name === slug(name) && !reservedToolNames.has(name);
 }
 
 function slug(text: string): string {

@@ -1,10 +1,12 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
+import { isRemoteTool } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
@@ -28,9 +30,9 @@ export function approveByPolicy(
   workspace: Pick<Workspace, 'root' | 'resolve'>,
   { lasting = 'exact' }: ApproveByPolicyOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
-  return async ({ call: { name: tool }, input }) => {
-    const leadsTo = await realPathOf({ tool, input }, workspace);
-    const call = { tool, input, leadsTo };
+  return async ({ call: { name: tool }, tool: called, input }) => {
+    const leadsTo = await realPathOfCall({ tool, input }, workspace.root);
+    const call = { tool, input, leadsTo, isRemote: isRemoteTool(called) };
     const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
@@ -52,16 +54,11 @@ async function firstRisk(
   return undefined;
 }
 
-/**
- * Returns undefined if the path leads outside or is invalid. The tool then refuses the call itself.
- */
-async function realPathOf(
-  call: PolicyCall,
-  workspace: Pick<Workspace, 'resolve'>,
-): Promise<string | undefined> {
+/** Returns undefined if the path is invalid. The tool then refuses the call itself. */
+async function realPathOfCall(call: PolicyCall, root: string): Promise<string | undefined> {
   const path = pathOf(call);
   if (path === undefined) return undefined;
-  return workspace.resolve(path).then(
+  return realPathOf(root, path).then(
     ({ real }) => real,
     () => undefined,
   );

@@ -1,11 +1,18 @@
 import picomatch from 'picomatch';
-import { type CommandPart, matchesCommand, mayMatchCommand } from './match-command.ts';
+import {
+  almostMatchesCommand,
+  type CommandPart,
+  checksOfRule,
+  matchesCommand,
+  mayMatchCommand,
+} from './match-command.ts';
 import {
   type CompiledRule,
   type Decision,
   type LexicalPath,
   lexicalPath,
 } from './permission-rule.ts';
+import { globNames, type Protection, readProtection, writeProtection } from './protected-paths.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
 import type { PathKind, ToolKind } from './tool-kinds.ts';
@@ -19,6 +26,11 @@ export interface PolicyCall {
    * lead to a denied path.
    */
   readonly leadsTo?: string | undefined;
+  /**
+   * Whether another program implements the tool, such as an MCP server. Then the policy does not
+   * take it for a tool of this package, whatever its name is. Default: false.
+   */
+  readonly isRemote?: boolean | undefined;
 }
 
 export interface DecisionContext {
@@ -147,14 +159,21 @@ function decidePart(
         reason: `${commandText} only reads`,
         readOnlyCommands: [readOnly],
       };
-    const why =
-      part.unsupportedSyntax === undefined ? '' : `, and the command has ${part.unsupportedSyntax}`;
-    return { decision: 'ask', reason: `No rule allows ${commandText}${why}` };
+    return { decision: 'ask', reason: `No rule allows ${commandText}${whyNoRule(rules, part)}` };
   }
   const doubt = reasonForDoubt(rules, deciding, part);
-  return doubt === undefined
-    ? rulingFromRule(deciding, commandText)
-    : { decision: 'ask', reason: doubt };
+  if (doubt !== undefined) return { decision: 'ask', reason: doubt };
+  const checks = checksOfRule(deciding, part);
+  const ruling = rulingFromRule(deciding, commandText);
+  return checks === undefined ? ruling : { ...ruling, readOnlyCommands: [checks] };
+}
+
+function whyNoRule(rules: readonly CompiledRule[], part: CommandPart): string {
+  if (part.unsupportedSyntax !== undefined)
+    return `, and the command has ${part.unsupportedSyntax}`;
+  const almost = rules.find((one) => almostMatchesCommand(one, part));
+  if (almost === undefined) return '';
+  return `: the rule for ${almost.rule.command} covers only known arguments`;
 }
 
 /**
@@ -203,12 +222,15 @@ export interface PathCall {
   readonly path: LexicalPath;
   /** Whether searches leave out denied paths. */
   readonly skipsDenied: boolean;
+  /** Whether only names are shown, but no content. Default: false. */
+  readonly isNamesOnly?: boolean | undefined;
 }
 
 /** Decides on the use of a path with the rules of the tool that uses it. */
 export function decidePath(rules: readonly CompiledRule[], call: PathCall): PolicyDecision {
   const { kind, path } = call;
-  const deciding = decidingRule(rules.filter((compiled) => matchesPathRule(compiled, path)));
+  const fitting = rules.filter((compiled) => matchesPathRule(compiled, path));
+  const deciding = decidingRule(fitting);
   const isAllowed =
     deciding === undefined ? kind !== 'write' && path.isInside : deciding.rule.decision === 'allow';
   const hidden = kind === 'search' && isAllowed && !call.skipsDenied && !deciding?.isRemembered;
@@ -217,17 +239,34 @@ export function decidePath(rules: readonly CompiledRule[], call: PathCall): Poli
     const reason = `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
     return { decision: 'ask', reason };
   }
-  if (kind === 'write' && deciding?.rule.yields && isInsideGit(path)) {
-    const reason = `${path.shown} belongs to git and could make git run programs`;
-    return { decision: 'ask', reason };
-  }
+  const protection = isAllowed ? protectionOf(call) : undefined;
+  if (protection !== undefined && !fitting.some((one) => isMeantFor(one, protection)))
+    return { decision: 'ask', reason: `${path.shown} ${protectionText[protection.why]}` };
   const what = `${{ read: 'Reading', search: 'Searching', write: 'Writing' }[kind]} ${path.shown}`;
   return deciding === undefined ? defaultRuling(what, call) : rulingFromRule(deciding, what);
 }
 
-/** Hooks and settings in `.git` can make git run any program. */
-function isInsideGit({ shown }: LexicalPath): boolean {
-  return shown.toLowerCase().split('/').includes('.git');
+const protectionText: Readonly<Record<Protection['why'], string>> = {
+  runs_code: 'can make git, a shell, an editor or another program run code',
+  secret: 'looks like a file with secrets',
+};
+
+function protectionOf({ kind, path, isNamesOnly = false }: PathCall): Protection | undefined {
+  // The tool `edit` shows lines of the file if it does not find a text.
+  if (kind === 'write') return writeProtection(path.shown) ?? readProtection(path.shown);
+  return isNamesOnly ? undefined : readProtection(path.shown);
+}
+
+/**
+ * Whether a rule allows a protected path on purpose: it names the path, or it allows everything
+ * that all tools do.
+ */
+function isMeantFor({ rule, about }: CompiledRule, protection: Protection): boolean {
+  const { decision, exact = false, yields = false, path, tool } = rule;
+  if (decision !== 'allow') return false;
+  if (exact) return true;
+  if (about === 'tool') return tool === undefined && !yields;
+  return path !== undefined && globNames(path, protection);
 }
 
 /** Outside the root, only a rule with an absolute path can allow a call. */
@@ -270,8 +309,8 @@ export interface PolicyDecision {
   readonly decision: Decision;
   readonly reason: string;
   /**
-   * The commands that were allowed because they only read. The policy does not follow symbolic
-   * links, so the caller must still check their paths.
+   * What the caller must still check, because the policy does not look at files: where the paths
+   * of a command lead, and what its program or the repository would run. `approveByPolicy` does.
    */
   readonly readOnlyCommands?: readonly ReadOnlyCommand[] | undefined;
 }

@@ -1,4 +1,6 @@
+import { coveredPaths } from './closed-commands.ts';
 import { type CompiledRule, lexicalPath } from './permission-rule.ts';
+import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
 
 /** One simple command of a command line. */
@@ -13,15 +15,52 @@ export interface CommandPart {
 
 /**
  * Whether a rule matches a command. A rule that allows matches only if the line is fully
- * understood. A rule that asks or denies matches more loosely: with options between its words, with
- * another path to the program, and in any letter case, because some file systems ignore case.
+ * understood, and for some commands only known arguments. A rule that asks or denies matches more
+ * loosely: with options between its words, with another path to the program, and in any letter
+ * case, because some file systems ignore case.
  */
 export function matchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   if (about !== 'command') return about === 'tool';
   if (rule.exact) return rule.command === part.line;
   if (rule.decision !== 'allow') return looksLike(words, part.words, 'options');
   if (part.unsupportedSyntax !== undefined) return false;
+  return (
+    beginsWith(words, part) && coveredPaths(words, part.words, rule.yields ?? false) !== undefined
+  );
+}
+
+/** Whether a rule would allow a command if it covered its further arguments. */
+export function almostMatchesCommand(
+  { rule, about, words }: CompiledRule,
+  part: CommandPart,
+): boolean {
+  const isPrefix = about === 'command' && !rule.exact && rule.decision === 'allow';
+  return isPrefix && part.unsupportedSyntax === undefined && beginsWith(words, part);
+}
+
+function beginsWith(words: readonly string[], part: CommandPart): boolean {
   return words.every((word, at) => part.words[at]?.isPlain && part.words[at].text === word);
+}
+
+/**
+ * What to check before a command runs that a prefix rule allows. The rule says what the command may
+ * do. It does not say that the repository may make git run programs, or that a program of the
+ * folder may replace a known one.
+ */
+export function checksOfRule(
+  { rule, about, words }: CompiledRule,
+  part: CommandPart,
+): ReadOnlyCommand | undefined {
+  if (rule.decision !== 'allow' || rule.exact || about !== 'command') return undefined;
+  const [program = ''] = words;
+  const isGit = program === 'git';
+  const read = parseReadOnlyCommand(part.words);
+  // A rule of a file for `cat` may be meant for paths elsewhere. Git is about the repository.
+  if (read !== undefined) return { ...read, paths: isGit || rule.yields ? read.paths : [] };
+  const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
+  const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
+  if (!isGit && paths.length === 0) return undefined;
+  return { program, paths, isGit, mayBeInside: !isGit };
 }
 
 /**

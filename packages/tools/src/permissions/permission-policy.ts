@@ -90,8 +90,8 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     ...remembered.map((rule) => compileRule(rule, true)),
   ];
   const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
-  const mayRead = ({ path, kind }: ReadPath) => {
-    const place = { kind, path: lexicalPath(root, path), skipsDenied: false };
+  const mayRead = ({ path, kind, isNamesOnly }: ReadPath) => {
+    const place = { kind, path: lexicalPath(root, path), skipsDenied: false, isNamesOnly };
     return decidePath(rulesOf(kind === 'read' ? 'read' : 'grep'), place).decision === 'allow';
   };
   const read = (words: readonly Word[]) => {
@@ -105,12 +105,14 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     rules,
     remembered,
     decide(call) {
-      const at = { root, kind: toolKindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
+      const kind = toolKindOf(call.tool, kinds, call.isRemote);
+      const at = { root, kind, skipsDenied: searchesSkipDenied };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,
     remember: (rule) => permissionPolicy({ ...data, remembered: withRule(remembered, rule) }),
-    ruleFor: (call, decision) => narrowestRule(call, decision, toolKindOf(call.tool, kinds), root),
+    ruleFor: (call, decision) =>
+      narrowestRule(call, decision, toolKindOf(call.tool, kinds, call.isRemote), root),
     deniedPaths: (tool) =>
       rulesOf(tool).flatMap(({ rule: { decision, path } }) =>
         decision === 'deny' && path !== undefined ? [path] : [],

@@ -16,8 +16,8 @@ interface SplitCommand {
   /** The targets of redirections, as far as they are recognized. */
   readonly targets: readonly Word[];
   /**
-   * The first thing in the line other than words, quotes, `; & && | ||` and line ends. Undefined if
-   * the line is fully understood.
+   * The first thing in the line other than words, quotes, `; & && | ||`, line ends and redirections
+   * that change no file (`2>&1`, `2>/dev/null`). Undefined if the line is fully understood.
    */
   readonly unsupportedSyntax: string | undefined;
 }
@@ -92,7 +92,7 @@ class Splitter {
         return this.#separate();
       case '<':
       case '>':
-        return this.#redirect();
+        return this.#skipHarmlessRedirection() ? undefined : this.#redirect();
       case '(':
       case ')':
         this.#markUnsupported('parentheses');
@@ -164,6 +164,21 @@ class Splitter {
     this.#isTarget = true;
   }
 
+  /**
+   * Skips a redirection that changes no file. The number before it is a word so far, unless it is
+   * quoted or follows other text. Then it is an argument, and the redirection is not skipped.
+   */
+  #skipHarmlessRedirection(): boolean {
+    const start = this.#at - 1;
+    const [, number] = /(?:^|[ \t\n;&|])([012]?)$/.exec(this.#text.slice(0, start)) ?? [];
+    harmlessRedirection.lastIndex = start;
+    const [found] = harmlessRedirection.exec(this.#text) ?? [];
+    if (number === undefined || found === undefined || (this.#word ?? '') !== number) return false;
+    this.#word = undefined;
+    this.#at = start + found.length;
+    return true;
+  }
+
   #separate(): void {
     this.#endWord();
     if (this.#words.length === 0) this.#markUnsupported('a separator without a command before it');
@@ -186,6 +201,9 @@ class Splitter {
     if (words.length > 0) this.parts.push(words);
   }
 }
+
+/** `>&1`, `>&2`, `>/dev/null` and `</dev/null`, up to the end of the word. */
+const harmlessRedirection = /(?:>&[12]|>>?[ \t]*\/dev\/null|<[ \t]*\/dev\/null)(?=[ \t\n;&|]|$)/y;
 
 /** Words that the shell treats as syntax at the start of a command. */
 const reserved: ReadonlySet<string> = new Set(

@@ -16,10 +16,35 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   ask_user: 'free',
 };
 
+/**
+ * Names that a tool of an MCP server never gets: those of the tools of this package, and of tools
+ * that programs with this package usually have.
+ */
+export const reservedToolNames: ReadonlySet<string> = new Set([
+  ...Object.keys(toolKinds),
+  ...['task', 'read_output'],
+]);
+
+// Registered globally, so that two installed copies of this package agree. A property and not a
+// set of objects, so that a copy of the tool keeps it.
+const remoteMark = Symbol.for('millrace.tools.remote');
+
+/** Marks a tool that another program implements. Its name says nothing about what it does. */
+export function markAsRemote<Given extends object>(tool: Given): Given {
+  return { ...tool, [remoteMark]: true };
+}
+
+/** Whether a tool, or the tool that it is a copy of, is implemented by another program. */
+export function isRemoteTool(tool: object): boolean {
+  return remoteMark in tool;
+}
+
 export function toolKindOf(
   tool: string,
   own: Readonly<Record<string, ToolKind>> | undefined,
+  isRemote = false,
 ): ToolKind {
+  if (isRemote && reservedToolNames.has(tool)) return 'other';
   const named = [own, toolKinds].find((kinds) => kinds !== undefined && Object.hasOwn(kinds, tool));
   return named?.[tool] ?? 'other';
 }

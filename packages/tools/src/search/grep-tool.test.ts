@@ -203,3 +203,21 @@ describe('grep', () => {
     expect(text).toMatch(/^status\n1:Name:/);
   });
 });
+
+describe('files that look like secrets', () => {
+  beforeEach(() => {
+    writeTree(root, { '.env': 'x=1', 'a/server.pem': 'x', '.env.example': 'x=', 'b.txt': 'x' });
+  });
+
+  test('are left out, and their number is reported', async () => {
+    const { text } = await grep({ pattern: 'x', mode: 'files' });
+    expect(text).toMatch(/^\.env\.example\nb\.txt\n\nFiles that look like secrets.*left out: 2\./);
+    expect((await grep({ pattern: 'x', glob: '.env', mode: 'files' })).text).toMatch(/^Nothing/);
+  });
+
+  test('are searched by their own path, or with the option', async () => {
+    expect((await grep({ pattern: 'x', path: '.env' })).text).toBe('.env\n1:x=1');
+    const all = await grep({ pattern: 'x', mode: 'files' }, { searchSecrets: true });
+    expect(all.text).toBe('.env\n.env.example\na/server.pem\nb.txt');
+  });
+});

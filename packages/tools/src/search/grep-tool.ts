@@ -57,7 +57,7 @@ export interface GrepInput {
 }
 
 const description = `Finds text in the files of the workspace, line by line.
-Binary files, links and files that .gitignore excludes are left out. Hidden files are included.`;
+Binary files, links, files that .gitignore excludes and files that look like secrets (.env) are left out. Other hidden files are included.`;
 
 /**
  * Creates the tool `grep`, which finds lines that match a regular expression or contain a literal

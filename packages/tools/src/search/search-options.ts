@@ -12,6 +12,12 @@ export interface SearchToolOptions {
    * `PermissionPolicy.deniedPaths`. Default: none.
    */
   readonly exclude?: readonly string[] | undefined;
+  /**
+   * Whether `grep` also reads files whose names look like secrets, such as `.env` and `*.pem`.
+   * Otherwise it leaves them out and reports their number, unless `path` is such a file. Default:
+   * false.
+   */
+  readonly searchSecrets?: boolean | undefined;
   /** A search that takes longer returns the matches found so far. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
   /** Maximum number of files and folders that one search visits. Default: 200,000. */
@@ -43,6 +49,7 @@ export function searchSettings(options: SearchToolOptions): SearchSettings {
   return {
     workspace: options.workspace,
     exclude: options.exclude ?? [],
+    searchSecrets: options.searchSecrets ?? false,
     timeoutMs: options.timeoutMs ?? 30_000,
     maxEntries: options.maxEntries ?? 200_000,
     maxOutputLength,
@@ -57,13 +64,16 @@ export function searchNotes(
   timeoutMs: number,
 ): readonly string[] {
   if (report === undefined) return [stuckNote(lastPath, timeoutMs)];
-  const { binary, clipped, unreadable } = report;
+  const { binary, clipped, unreadable, secrets } = report;
   return [
     cutNote(report, timeoutMs),
     // Mentioned only if nothing was found, because some folders always contain binary files.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
     clipped > 0
       ? `Files with lines of more than a megabyte, of which only the beginning was searched: ${clipped}.`
+      : undefined,
+    secrets > 0
+      ? `Files that look like secrets, such as .env and private keys, are left out: ${secrets}. Set path to one of them to search it.`
       : undefined,
     unreadable > 0 ? `Files and folders that cannot be read: ${unreadable}.` : undefined,
   ].filter((note) => note !== undefined);

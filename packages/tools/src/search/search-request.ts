@@ -11,6 +11,8 @@ export interface SearchRequest {
   readonly glob: string | undefined;
   /** Globs of paths to leave out, matched like the rules of a permission policy that deny. */
   readonly exclude: readonly string[];
+  /** Whether `grep` also reads files that look like secrets. */
+  readonly searchSecrets: boolean;
   readonly maxEntries: number;
   readonly maxDepth: number;
   readonly work: GrepWork | GlobWork;

@@ -79,13 +79,15 @@ interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
 /** Runs a search in a workspace. If the path does not exist, the error suggests similar names. */
 export async function searchWorkspace(
   { path, ...search }: Search,
-  { workspace, exclude, maxEntries, clock, timeoutMs }: SearchSettings,
+  { workspace, clock, timeoutMs, ...settings }: SearchSettings,
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { exists, segments, shown } = await workspace.resolve(path);
   // Opening a missing path throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
-  const request = { root: workspace.root, segments, exclude, maxEntries, maxDepth, ...search };
+  const { exclude, searchSecrets, maxEntries } = settings;
+  const limits = { exclude, searchSecrets, maxEntries, maxDepth };
+  const request = { root: workspace.root, segments, ...limits, ...search };
   try {
     return await runSearchWorker(request, { signal, clock, timeoutMs });
   } catch (error) {

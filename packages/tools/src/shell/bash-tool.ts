@@ -7,15 +7,19 @@ import {
   type ToolOutput,
 } from '@millrace/agent';
 import { z } from 'zod';
+import type { PreparedCommand, Sandbox, SandboxRequest } from '../contract/sandbox.ts';
+import { protectGitLine } from '../git/protect-git-line.ts';
+import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
+import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
-import { type CommandOutcome, runCommand } from './run-command.ts';
+import { secretMask } from './mask-secrets.ts';
+import { type CommandOutcome, runCommand, shellCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
 
 /** Options of `bashTool`. */
 export interface BashToolOptions {
   /**
-   * Commands start in this folder. They are not confined to it: use a permission policy to control
-   * what they may do.
+   * Commands start in this folder. Only a sandbox confines them to it. `root` is its real path.
    */
   readonly workspace: { readonly root: string };
   /** Time limit for commands that do not set one. Default: 2 minutes. */
@@ -35,10 +39,26 @@ export interface BashToolOptions {
    */
   readonly maxKeptBytes?: number | undefined;
   /**
-   * Environment of the commands. Default: all variables of this process except those that look like
-   * secrets.
+   * Environment of the commands. Default: a closed list of variables of this process, such as PATH,
+   * HOME and LANG, without those that look like secrets. The README lists them.
    */
   readonly env?: ShellEnv | undefined;
+  /**
+   * Whether to mask keys in the output before it is shown, stored and sent to the model: known forms
+   * of keys, private keys, passwords in URLs, and values of variables of this process that look like
+   * secrets. Default: true.
+   */
+  readonly maskSecrets?: boolean | undefined;
+  /**
+   * Confines the commands; see `findSandbox`. Combine it with `approveInSandbox`, because the model
+   * can then ask to run a command outside of it. Default: commands are not confined.
+   */
+  readonly sandbox?: Sandbox | undefined;
+  /**
+   * Commands that only read run with less rights, because nobody approves them; see
+   * `unaskedReading`. Needs a sandbox. Default: all commands run with the profile of the sandbox.
+   */
+  readonly reading?: UnaskedReading | undefined;
   /** The shell, which must support `-c`. Default: `bash`. */
   readonly shell?: string | undefined;
   /** The clock for time limits. Default: the system clock. */
@@ -52,11 +72,16 @@ export interface BashInput {
   readonly timeout_ms?: number | undefined;
   /** What the command does, shown to the user. */
   readonly description?: string | undefined;
+  /** Whether to run it with network. Offered if there is a sandbox without network. */
+  readonly network?: boolean | undefined;
+  /** Whether to run it outside of the sandbox. Offered if there is a sandbox. */
+  readonly outside_sandbox?: boolean | undefined;
 }
 
+type Optional = 'env' | 'sandbox' | 'reading';
 type Settings = {
-  readonly [Key in Exclude<keyof BashToolOptions, 'env'>]-?: NonNullable<BashToolOptions[Key]>;
-} & Pick<BashToolOptions, 'env'>;
+  readonly [Key in Exclude<keyof BashToolOptions, Optional>]-?: NonNullable<BashToolOptions[Key]>;
+} & Pick<BashToolOptions, Optional>;
 
 /**
  * Creates the tool `bash`, which runs commands in the workspace. A call ends only after all
@@ -66,17 +91,21 @@ type Settings = {
  */
 export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInput> {
   const settings = settingsOf(options);
+  const { sandbox } = settings;
+  const about = sandbox && `\n${describeSandbox(sandbox.profile, sandbox.network)}`;
   return defineTool({
     name: 'bash',
     description: `Runs a command with ${settings.shell} in the workspace, without a terminal or input, and returns its output.
-Each call starts a new shell: cd and variables do not persist. Background processes are stopped when the command ends.`,
+Each call starts a new shell: cd and variables do not persist. Background processes are stopped when the command ends.${about ?? ''}`,
     input: schemaOf(settings),
     effects: 'external',
     replay: 'never',
     maxOutputLength: settings.maxOutputLength,
     // The command itself comes first, because the description by the model may be wrong.
-    summarize: ({ command, description }) =>
-      description === undefined ? command : `${command}  # ${description}`,
+    summarize: (input) => {
+      const notes = [...leavingNote(input), input.description].filter((note) => note !== undefined);
+      return notes.length === 0 ? input.command : `${input.command}  # ${notes.join('; ')}`;
+    },
     execute: (input, context) => executeCommand(input, context, settings),
   });
 }
@@ -85,30 +114,94 @@ Each call starts a new shell: cd and variables do not persist. Background proces
 const reservedForNotes = 1000;
 
 async function executeCommand(
-  { command, timeout_ms: timeoutMs }: BashInput,
+  input: BashInput,
   { signal, update, blobs, trace }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
   const { workspace, shell, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
-  const limitMs = timeoutMs ?? settings.timeoutMs;
+  const { command } = input;
+  const timeoutMs = input.timeout_ms ?? settings.timeoutMs;
   const maxLength = Math.max(maxOutputLength - reservedForNotes, Math.floor(maxOutputLength / 2));
-  const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
+  const own = traceEnv(safeEnv(process.env, settings.env), trace);
+  const env = await protectGitLine(command, own, workspace.root);
+  const confinement = await confine(input, env, settings);
+  const confined = confinement?.prepared;
+  const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
+  const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
+  const run = { shell, cwd: workspace.root, signal, clock, timeoutMs, graceMs, confined };
+  let removed: readonly string[] = [];
   try {
-    const run = { shell, cwd: workspace.root, signal, clock, timeoutMs: limitMs, graceMs };
-    const env = traceEnv(safeEnv(process.env, settings.env), trace);
-    const end = await runCommand(command, { ...run, env, onOutput: output.add });
+    const end = await runCommand(command, { ...run, env, onOutput: output.add }).finally(
+      async () => {
+        removed = (await confined?.finish()) ?? [];
+      },
+    );
     const printed = await output.end();
     const { whole } = printed;
     // The result must say that the command ran, even if its output cannot be stored.
     const blob = whole && (await blobs.put(whole).catch(() => undefined));
-    return describeCommand(end, printed, blob, limitMs);
+    const notes = confinement === undefined ? [] : sandboxNotes(end, printed, confinement, removed);
+    return describeCommand(end, printed, { whole: blob, timeoutMs, notes });
   } finally {
     await output.close();
   }
 }
 
-function schemaOf({ timeoutMs, maxTimeoutMs }: Settings) {
-  return z.object({
+interface Confinement {
+  readonly prepared: PreparedCommand;
+  readonly view: NonNullable<SandboxRequest['view']>;
+  readonly network: boolean;
+}
+
+/** Prepares the sandbox for a command. Returns undefined if the command runs without one. */
+async function confine(
+  input: BashInput,
+  env: Readonly<Record<string, string>>,
+  { sandbox, reading, shell, workspace: { root } }: Settings,
+): Promise<Confinement | undefined> {
+  const call = { tool: 'bash', input };
+  const more = asksForMore(call);
+  if (sandbox === undefined || more === 'outside') return undefined;
+  const hide = more === undefined ? await reading?.hiddenPaths(call) : undefined;
+  const view = hide === undefined ? sandbox.profile : 'closed';
+  const network = view !== 'closed' && (sandbox.network || more === 'network');
+  const command = shellCommand(input.command, { shell });
+  const prepared = await sandbox.prepare({ root, command, env, view, network, hide });
+  return { prepared, view, network };
+}
+
+function leavingNote(input: BashInput): readonly string[] {
+  switch (asksForMore({ tool: 'bash', input })) {
+    case 'outside':
+      return ['OUTSIDE THE SANDBOX'];
+    case 'network':
+      return ['WITH NETWORK'];
+    case undefined:
+      return [];
+  }
+}
+
+function sandboxNotes(
+  end: CommandOutcome,
+  { text }: CollectedOutput,
+  { view, network }: Confinement,
+  removed: readonly string[],
+): readonly string[] {
+  const explained =
+    end.reason === 'exited'
+      ? explainFailure({ output: text, exitCode: end.exitCode, view, network })
+      : undefined;
+  return [
+    ...removed.map(
+      (path) =>
+        `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`,
+    ),
+    ...(explained === undefined ? [] : [explained]),
+  ];
+}
+
+function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
+  const always = z.object({
     command: z
       .string()
       .min(1)
@@ -126,6 +219,19 @@ function schemaOf({ timeoutMs, maxTimeoutMs }: Settings) {
       .optional()
       .describe('What the command does, in a few words for the user'),
   });
+  const network = z
+    .boolean()
+    .optional()
+    .describe('Run it with network, inside the sandbox. The user is asked');
+  const outside = z
+    .boolean()
+    .optional()
+    .describe('Run it outside the sandbox, only if it cannot work inside. The user is asked');
+  const full = always.extend({ network, outside_sandbox: outside });
+  const isClosed = sandbox !== undefined && !sandbox.network;
+  // Fields that are not offered are removed from the input.
+  const offered = isClosed ? full : sandbox ? full.omit({ network: true }) : always;
+  return offered as typeof full;
 }
 
 function settingsOf(options: BashToolOptions): Settings {
@@ -137,7 +243,10 @@ function settingsOf(options: BashToolOptions): Settings {
     graceMs: options.graceMs ?? 2000,
     maxOutputLength: options.maxOutputLength ?? 30_000,
     maxKeptBytes: options.maxKeptBytes ?? 16_777_216,
+    maskSecrets: options.maskSecrets ?? true,
     env: options.env,
+    sandbox: options.sandbox,
+    reading: options.reading,
     shell: options.shell ?? 'bash',
     clock: options.clock ?? systemClock,
   };
@@ -145,12 +254,19 @@ function settingsOf(options: BashToolOptions): Settings {
 
 type Blob = Awaited<ReturnType<ToolContext['blobs']['put']>>;
 
+interface DescribeOptions {
+  /** The stored output, if the text is not complete. */
+  readonly whole: Blob | undefined;
+  readonly timeoutMs: number;
+  /** Further notes for the model. */
+  readonly notes: readonly string[];
+}
+
 /** Converts the outcome of a command into a tool output. */
 function describeCommand(
   end: CommandOutcome,
   output: CollectedOutput,
-  whole: Blob | undefined,
-  timeoutMs: number,
+  { whole, timeoutMs, notes: further }: DescribeOptions,
 ): ToolOutput {
   const { exitCode, signal, reason } = end;
   const isError = reason !== 'exited' || exitCode !== 0;
@@ -161,6 +277,7 @@ function describeCommand(
       ? `Background processes that were stopped: ${end.leftRunning}. Start a process with setsid to keep it running.`
       : undefined,
     end.unstopped > 0 ? `Processes that could not be stopped: ${end.unstopped}.` : undefined,
+    ...further,
   ].filter((note) => note !== undefined);
   const text = [output.text.trimEnd() || 'No output.', ...notes.map((note) => `[${note}]`)];
   const wholeOutput = whole && { hash: whole.hash, length: whole.length };
@@ -200,6 +317,8 @@ function endNote(
       return `It took longer than ${timeoutMs} ms and was stopped. Set a larger timeout_ms, or make the command do less`;
     case 'aborted':
       return 'It was aborted before it finished';
+    case 'blocked':
+      return 'It was stopped by the sandbox';
     case 'exited':
       if (signal !== null) return `It was killed by ${signal}`;
       return exitCode === 0 ? undefined : `Exit code ${exitCode}`;

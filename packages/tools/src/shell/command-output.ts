@@ -3,6 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock, ToolContext } from '@millrace/agent';
+import type { SecretMask } from './mask-secrets.ts';
 
 interface OutputOptions {
   readonly update: ToolContext['update'];
@@ -11,6 +12,8 @@ interface OutputOptions {
   readonly maxLength: number;
   /** Maximum number of bytes to store if the text is not complete. */
   readonly maxKeptBytes: number;
+  /** Removes secrets before anything is shown or stored. Default: nothing is removed. */
+  readonly mask?: SecretMask | undefined;
 }
 
 /** The output of a command after it has ended. */
@@ -38,7 +41,7 @@ const throttle = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
  * up to a limit.
  */
 export function commandOutput(options: OutputOptions): CommandOutput {
-  const { update, clock, maxLength, maxKeptBytes } = options;
+  const { update, clock, maxLength, maxKeptBytes, mask } = options;
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const shown = clippedText(maxLength);
   const kept = createOutputStore(maxKeptBytes);
@@ -50,12 +53,14 @@ export function commandOutput(options: OutputOptions): CommandOutput {
     shown.add(text);
     updates.add(text);
   };
+  const add = (bytes: Uint8Array) => {
+    addText(decoder.decode(bytes, { stream: true }));
+    return kept.add(bytes);
+  };
   return {
-    add(bytes) {
-      addText(decoder.decode(bytes, { stream: true }));
-      return kept.add(bytes);
-    },
+    add: (bytes) => add(mask === undefined ? bytes : mask.add(bytes)),
     async end() {
+      if (mask !== undefined) await add(mask.end());
       addText(decoder.decode());
       updates.end();
       const note = (leftOut: number) => `\n[… ${leftOut} characters are left out here …]\n`;

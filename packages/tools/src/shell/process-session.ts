@@ -38,10 +38,15 @@ export async function waitForSession(leader: number, ms: number, clock: Clock): 
 
 /**
  * Stops a session with SIGTERM, and after a grace time with SIGKILL. Returns the number of
- * processes that still run.
+ * processes that still run. If the leader is a sandbox (`isSandbox`), only the processes inside get
+ * SIGTERM, because the sandbox kills them as soon as it ends itself.
  */
-export async function stopSession(leader: number, graceMs: number, clock: Clock): Promise<number> {
-  signalGroups(leader, 'SIGTERM');
+export async function stopSession(
+  leader: number,
+  { graceMs, clock, isSandbox }: StopOptions,
+): Promise<number> {
+  if (isSandbox) signalInside(leader, 'SIGTERM');
+  else signalGroups(leader, 'SIGTERM');
   let left = await waitForSession(leader, graceMs, clock);
   for (let looks = 0; left > 0 && looks < maxPolls; looks++) {
     // Repeated at each check, because new processes may have started.
@@ -50,6 +55,33 @@ export async function stopSession(leader: number, graceMs: number, clock: Clock)
     left = sessionMembers(leader).length;
   }
   return left;
+}
+
+interface StopOptions {
+  readonly graceMs: number;
+  readonly clock: Clock;
+  readonly isSandbox: boolean;
+}
+
+/**
+ * Sends a signal to the process groups of all descendants. The leader is not among them. The first
+ * process inside ignores SIGTERM, as the kernel protects it.
+ */
+function signalInside(leader: number, signal: NodeJS.Signals): void {
+  const all = (processIds() ?? []).flatMap((pid) => {
+    const stat = processStat(pid);
+    return stat === undefined ? [] : [{ ...stat, pid: Number(pid) }];
+  });
+  const byParent = Map.groupBy(all, ({ parent }) => parent);
+  const inside = new Set<number>();
+  const pending = [leader];
+  for (let pid = pending.pop(); pid !== undefined; pid = pending.pop()) {
+    for (const child of byParent.get(pid) ?? []) {
+      pending.push(child.pid);
+      if (child.group !== leader) inside.add(child.group);
+    }
+  }
+  for (const group of inside) sendToGroup(group, signal);
 }
 
 const running = new Set<number>();
@@ -92,12 +124,15 @@ function sessionMembers(leader: number): readonly Member[] {
 }
 
 function signalGroups(leader: number, signal: NodeJS.Signals): void {
-  for (const group of new Set(sessionMembers(leader).map((member) => member.group))) {
-    try {
-      process.kill(-group, signal);
-    } catch {
-      // The group has ended or belongs to another user.
-    }
+  const groups = new Set(sessionMembers(leader).map((member) => member.group));
+  for (const group of groups) sendToGroup(group, signal);
+}
+
+function sendToGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // The group has ended or belongs to another user.
   }
 }
 
@@ -125,8 +160,9 @@ function processStat(pid: string) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The process name in parentheses can contain any character, so parsing starts after the last
     // one.
-    const [state = '', , group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { isAlive: !'ZX'.includes(state), group: Number(group), session: Number(session) };
+    const [state = '', parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const numbers = { parent: Number(parent), group: Number(group), session: Number(session) };
+    return { isAlive: !'ZX'.includes(state), ...numbers };
   } catch {
     return undefined;
   }

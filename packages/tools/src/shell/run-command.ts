@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '@millrace/agent';
+import type { PreparedCommand } from '../contract/sandbox.ts';
 import { killOnExit, stopSession, waitForSession } from './process-session.ts';
 
 interface CommandOptions {
@@ -19,6 +20,8 @@ interface CommandOptions {
   readonly graceMs: number;
   /** Receives the output in order. May return a promise to delay reading. */
   readonly onOutput: (bytes: Uint8Array) => Promise<void> | undefined;
+  /** The confined command to start instead of the shell. */
+  readonly confined?: PreparedCommand | undefined;
 }
 
 interface Exit {
@@ -28,7 +31,8 @@ interface Exit {
 
 /** How a command ended. */
 export interface CommandOutcome extends Exit {
-  readonly reason: 'exited' | 'timed_out' | 'aborted';
+  /** `blocked`: the command created a file that it must not create. */
+  readonly reason: 'exited' | 'timed_out' | 'aborted' | 'blocked';
   /** Number of background processes that were stopped. */
   readonly leftRunning: number;
   /** Number of processes that could not be stopped. */
@@ -49,7 +53,8 @@ export async function runCommand(
     const child = startShell(command, writer, options);
     const exited = exitOf(child, options);
     // Without a process id the command did not start, and `exited` rejects with the reason.
-    const end = child.pid === undefined ? exited : waitUntilGone(child.pid, exited, options);
+    const start = { leader: child.pid ?? 0, exited, outputEnded: pipe.ended };
+    const end = child.pid === undefined ? exited : waitUntilGone(start, options);
     const ended = await end;
     await pipe.drain();
     return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
@@ -59,18 +64,28 @@ export async function runCommand(
 }
 
 function startShell(command: string, writer: number, options: CommandOptions): ChildProcess {
-  const { shell, cwd, env, signal } = options;
+  const { cwd, signal, confined } = options;
+  const [shell, ...args] = shellCommand(command, options);
+  const { program = shell, fds = [], env = options.env } = confined ?? {};
   try {
     signal.throwIfAborted();
     // Detached: the child leads its own session and process group.
-    const stdio = { stdio: ['ignore', writer, writer] as ('ignore' | number)[], detached: true };
-    return spawn(shell, ['-c', '--', command], { cwd, env, ...stdio });
+    const stdio = ['ignore', writer, writer, ...fds] as ('ignore' | number)[];
+    return spawn(program, confined?.args ?? args, { cwd, env, stdio, detached: true });
   } catch (error) {
     // `spawn` throws some errors synchronously.
     throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
   }
+}
+
+/** Returns the program and the arguments that run a command line. */
+export function shellCommand(
+  command: string,
+  { shell }: Pick<CommandOptions, 'shell'>,
+): readonly [string, ...string[]] {
+  return [shell, '-c', '--', command];
 }
 
 function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
@@ -83,18 +98,29 @@ function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
 /** Time for background processes to end by themselves after the command has exited. */
 const lingerMs = 250;
 
+interface StartedCommand {
+  readonly leader: number;
+  readonly exited: Promise<Exit>;
+  /** Resolves when no process holds the output any more. */
+  readonly outputEnded: Promise<void>;
+}
+
 async function waitUntilGone(
-  leader: number,
-  exited: Promise<Exit>,
+  { leader, exited, outputEnded }: StartedCommand,
   options: CommandOptions,
 ): Promise<CommandOutcome> {
-  const { clock, graceMs } = options;
+  const { clock, graceMs, confined } = options;
+  const isSandbox = confined?.endsTogether === true;
   const stopWatching = killOnExit(leader);
   try {
     const reason = await waitForExitOrStop(exited, options);
-    const leftRunning = reason === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
+    const isWaiting = reason === 'exited' && !isSandbox;
+    const leftRunning = isWaiting ? await waitForSession(leader, lingerMs, clock) : 0;
     const isGone = reason === 'exited' && leftRunning === 0;
-    const unstopped = isGone ? 0 : await stopSession(leader, graceMs, clock);
+    const stop = { graceMs: reason === 'blocked' ? 0 : graceMs, clock, isSandbox };
+    const left = isGone ? 0 : await stopSession(leader, stop);
+    const unstopped =
+      isSandbox && !(await endsInTime(outputEnded, clock)) ? Math.max(left, 1) : left;
     // Does not wait for a process that cannot be stopped.
     const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
     return { ...exit, reason, leftRunning, unstopped };
@@ -103,12 +129,30 @@ async function waitUntilGone(
   }
 }
 
+/** Time in which the kernel must have killed all processes of a sandbox. */
+const sandboxEndMs = 5000;
+
+/**
+ * The kernel kills all processes of a sandbox when its first process ends. That process holds the
+ * output until the others are gone, so the end of the output tells when this has happened.
+ */
+async function endsInTime(ended: Promise<void>, clock: Clock): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const cancel = clock.after(sandboxEndMs, () => late.resolve(false));
+  const inTime = await Promise.race([ended.then(() => true), late.promise]);
+  cancel();
+  return inTime;
+}
+
 async function waitForExitOrStop(
   exited: Promise<Exit>,
-  { signal, clock, timeoutMs }: CommandOptions,
+  { signal, clock, timeoutMs, confined }: CommandOptions,
 ): Promise<CommandOutcome['reason']> {
-  const stop = Promise.withResolvers<'timed_out' | 'aborted'>();
+  const stop = Promise.withResolvers<'timed_out' | 'aborted' | 'blocked'>();
   const onAbort = () => stop.resolve('aborted');
+  const onBlocked = () => stop.resolve('blocked');
+  confined?.blocked.addEventListener('abort', onBlocked);
+  if (confined?.blocked.aborted === true) onBlocked();
   const cancel = clock.after(timeoutMs, () => stop.resolve('timed_out'));
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
@@ -117,11 +161,13 @@ async function waitForExitOrStop(
   } finally {
     cancel();
     signal.removeEventListener('abort', onAbort);
+    confined?.blocked.removeEventListener('abort', onBlocked);
   }
 }
 
-function startError(cause: unknown, { shell, cwd }: CommandOptions): Error {
-  return new Error(`Cannot start ${shell}: ${startErrorReason(cause, cwd)}. Nothing was run`, {
+function startError(cause: unknown, { shell, cwd, confined }: CommandOptions): Error {
+  const program = confined?.program ?? shell;
+  return new Error(`Cannot start ${program}: ${startErrorReason(cause, cwd)}. Nothing was run`, {
     cause,
   });
 }
@@ -171,6 +217,8 @@ function pipeError(cause: unknown): Error {
 }
 
 interface PipeReader {
+  /** Resolves when all writers have closed the pipe. */
+  readonly ended: Promise<void>;
   /**
    * Resolves when everything written so far has been read. It does not wait for the end of the
    * pipe, because a process that outlives the command may keep it open.
@@ -204,11 +252,14 @@ function readPipe(
     const taken = consume(bytes);
     if (taken !== undefined) consuming = wait(taken);
   });
+  const over = Promise.withResolvers<void>();
   const end = () => {
     isOver = true;
+    over.resolve();
   };
   socket.once('end', end).once('close', end).once('error', end);
   return {
+    ended: over.promise,
     async drain() {
       const start = bytesRead;
       for (let quiet = 0; quiet < quietRounds; ) {

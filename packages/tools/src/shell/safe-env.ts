@@ -2,10 +2,79 @@ import type { TraceContext } from '@millrace/core';
 
 /** Which environment variables a command gets. */
 export interface ShellEnv {
-  /** Names of variables to pass on although they look like secrets. Default: none. */
+  /**
+   * Names of further variables to pass on, besides the closed list of `safeEnv`. They are passed on
+   * even if they look like secrets. Default: none.
+   */
   readonly allow?: readonly string[] | undefined;
   /** Variables to set, regardless of their names. Default: none. */
   readonly set?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The variables that commands get, in groups as the README lists them. */
+const passedNames: readonly string[] = [
+  // The user, the terminal and the system.
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'USERNAME', 'SHELL', 'HOSTNAME', 'PWD', 'TMPDIR', 'TMP'],
+  ...['TEMP', 'TZ', 'UMASK', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'MANPATH', 'INFOPATH'],
+  ...['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME', 'XDG_DATA_DIRS'],
+  ...['XDG_CONFIG_DIRS', 'SYSTEMROOT', 'COMSPEC', 'PATHEXT', 'WINDIR', 'APPDATA', 'LOCALAPPDATA'],
+  // Language and appearance.
+  ...['LANG', 'LANGUAGE', 'TERM', 'COLORTERM', 'TERM_PROGRAM', 'COLUMNS', 'LINES', 'NO_COLOR'],
+  ...['FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'EDITOR', 'VISUAL', 'PAGER', 'LS_COLORS'],
+  // Where compilers and tools are installed.
+  ...[
+    'NVM_DIR',
+    'NVM_BIN',
+    'FNM_DIR',
+    'FNM_MULTISHELL_PATH',
+    'VOLTA_HOME',
+    'PNPM_HOME',
+    'N_PREFIX',
+  ],
+  ...['BUN_INSTALL', 'DENO_DIR', 'DENO_INSTALL', 'NODE_PATH', 'NODE_ENV', 'COREPACK_HOME'],
+  ...['CARGO_HOME', 'RUSTUP_HOME', 'RUSTUP_TOOLCHAIN', 'CARGO_TARGET_DIR', 'RUSTFLAGS'],
+  ...['RUST_BACKTRACE', 'GOPATH', 'GOROOT', 'GOBIN', 'GOCACHE', 'GOMODCACHE', 'GOFLAGS'],
+  ...[
+    'GOTOOLCHAIN',
+    'CGO_ENABLED',
+    'JAVA_HOME',
+    'JDK_HOME',
+    'MAVEN_HOME',
+    'M2_HOME',
+    'GRADLE_HOME',
+  ],
+  ...['GRADLE_USER_HOME', 'KOTLIN_HOME', 'SDKMAN_DIR', 'ANDROID_HOME', 'ANDROID_SDK_ROOT'],
+  ...['ANDROID_NDK_HOME', 'VIRTUAL_ENV', 'CONDA_PREFIX', 'CONDA_DEFAULT_ENV', 'CONDA_EXE'],
+  ...['PYENV_ROOT', 'PYENV_VERSION', 'PYTHONPATH', 'PYTHONHOME', 'PYTHONUNBUFFERED'],
+  ...[
+    'PYTHONDONTWRITEBYTECODE',
+    'PIPX_HOME',
+    'POETRY_HOME',
+    'UV_CACHE_DIR',
+    'GEM_HOME',
+    'GEM_PATH',
+  ],
+  ...['RBENV_ROOT', 'RBENV_VERSION', 'BUNDLE_PATH', 'BUNDLE_GEMFILE', 'ASDF_DIR', 'ASDF_DATA_DIR'],
+  ...['MISE_DATA_DIR', 'DOTNET_ROOT', 'DOTNET_CLI_TELEMETRY_OPTOUT', 'NUGET_PACKAGES'],
+  ...['COMPOSER_HOME', 'MIX_HOME', 'HEX_HOME', 'ELIXIR_ERL_OPTIONS', 'GHCUP_INSTALL_BASE_PREFIX'],
+  ...['OPAMROOT', 'NIX_PATH', 'NIX_PROFILES', 'NIX_SSL_CERT_FILE', 'HOMEBREW_PREFIX'],
+  ...['HOMEBREW_CELLAR', 'HOMEBREW_REPOSITORY', 'CUDA_HOME', 'CUDA_PATH', 'CUDA_VISIBLE_DEVICES'],
+  // Builds.
+  ...['CC', 'CXX', 'CPP', 'AR', 'LD', 'CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'MAKEFLAGS'],
+  ...['CMAKE_PREFIX_PATH', 'CMAKE_GENERATOR', 'PKG_CONFIG_PATH', 'LIBRARY_PATH', 'CPATH'],
+  ...['SOURCE_DATE_EPOCH', 'CI', 'DEBIAN_FRONTEND', 'DISPLAY', 'WAYLAND_DISPLAY'],
+  // The network. A proxy with a password is not passed on.
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'FTP_PROXY', 'NO_PROXY', 'SSL_CERT_FILE'],
+  ...['SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'],
+  ...['GIT_SSL_CAINFO', 'PIP_INDEX_URL', 'PIP_EXTRA_INDEX_URL', 'UV_INDEX_URL', 'GOPROXY'],
+  ...['GONOSUMDB', 'GOSUMDB', 'GOPRIVATE', 'NPM_CONFIG_REGISTRY', 'NPM_CONFIG_CACHE'],
+  ...['NPM_CONFIG_PREFIX', 'TRACEPARENT', 'TRACESTATE'],
+];
+const passed: ReadonlySet<string> = new Set(passedNames);
+
+function isPassed(name: string): boolean {
+  const upper = name.toUpperCase();
+  return passed.has(upper) || /^LC_[A-Z]+$/.test(upper);
 }
 
 /** Names of secrets. They match whole words, so KEYBOARD and TOKENIZERS are not secrets. */
@@ -17,28 +86,29 @@ const secretNames: readonly RegExp[] = [
   /(?:^|_)(?:KEY|AUTH|COOKIE|PAT|PW|AUTH_CONFIG)$|(?:^|_|SSH|DB)PASS$|_PWD$/,
   // These usually contain a password.
   /(?:^|_)(?:DATABASE|REDIS|MONGO(?:DB)?|POSTGRES(?:QL)?|MYSQL|AMQP|SENTRY)_(?:URL|URI|DSN)$/,
-  /(?:^|_)(?:CONN(?:ECTION)?_?STR(?:ING)?|WEBHOOK(?:_URL)?)$/,
+  /(?:^|_)(?:CONN(?:ECTION)?_?STR(?:ING)?|WEBHOOK(?:_URL)?|HEADERS)$/,
 ];
 
 /** Values that are secrets regardless of their names. */
 const secretValues: readonly RegExp[] = [
-  // A URL with a password.
-  /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
+  // A URL with a user name or a password.
+  /(?:^|[\s,;|=])[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i,
   /^(?:sk|rk|pk)[-_][\w-]{16,}$|^gh[a-z]_\w{20,}$|^github_pat_|^glpat-|^xox[a-z]-/,
   /^AKIA[A-Z0-9]{16}$|^AIza[\w-]{30,}$|^eyJ[\w-]{8,}\.eyJ[\w-]{8,}\./,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
 ];
 
-function looksSecret(name: string, value: string): boolean {
+/** Tells whether a variable looks like a secret, by its name or by its value. */
+export function looksSecret(name: string, value: string): boolean {
   const upper = name.toUpperCase();
-  if (secretNames.some((form) => form.test(upper))) return true;
-  // Proxies may need a password. Without it, no program could reach the network.
-  return !upper.endsWith('_PROXY') && secretValues.some((form) => form.test(value));
+  return (
+    secretNames.some((form) => form.test(upper)) || secretValues.some((form) => form.test(value))
+  );
 }
 
 /**
- * Returns the environment for a command without variables that look like secrets. This prevents
- * accidental disclosure only: a process can inspect other processes of the same user.
+ * Returns the environment for a command: a closed list of variables, without those whose value
+ * looks like a secret, plus the variables that `allow` names and those that `set` sets.
  */
 export function safeEnv(
   own: Readonly<Record<string, string | undefined>>,
@@ -47,8 +117,10 @@ export function safeEnv(
   const given = Object.entries(own).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  const passed = given.filter(([name, value]) => allow.includes(name) || !looksSecret(name, value));
-  return { ...Object.fromEntries(passed), ...set };
+  const kept = given.filter(
+    ([name, value]) => allow.includes(name) || (isPassed(name) && !looksSecret(name, value)),
+  );
+  return { ...Object.fromEntries(kept), ...set };
 }
 
 type Env = Readonly<Record<string, string>>;

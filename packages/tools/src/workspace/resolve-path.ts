@@ -1,4 +1,4 @@
-import { readlink, realpath } from 'node:fs/promises';
+import { lstat, readlink } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
@@ -27,25 +27,26 @@ const maxLinks = 40;
 /** Maximum depth of folders. A write keeps all folders of the path open. */
 const maxDepth = 200;
 
-/** Resolves a path from a model. `root` must be a real path. The target need not exist. */
+/**
+ * Resolves a path from a model. `root` must be a real path. The target need not exist. Fails if the
+ * path leads outside.
+ */
 export async function resolvePath(root: string, given: string): Promise<ResolvedPath> {
-  const lexical = resolve(root, given);
-  const problem = invalidPathReason(given, relative(root, lexical));
-  if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);
-  const { real, exists } = await realPathOf(given, lexical, 0);
+  const { real, exists } = await realPathOf(root, given);
   const inside = relative(root, real);
-  if (isOutside(inside)) throw outsideError(root, given, isOutside(relative(root, lexical)));
+  if (isOutside(inside)) throw outsideError(root, given);
   const segments = inside === '' ? [] : inside.split(sep);
+  if (segments.length > maxDepth)
+    throw new WorkspaceError('bad_path', given, `it goes through more than ${maxDepth} folders`);
   return { given, real, segments, shown: segments.join('/') || '.', exists };
 }
 
-function invalidPathReason(given: string, inside: string): string | undefined {
+function invalidPathReason(given: string): string | undefined {
   if (given === '') return 'the path is empty';
   if (given.includes('\0')) return 'it contains a NUL character';
   // The file system would store another name, and different names could become the same.
   if (!given.isWellFormed()) return 'it contains half of a character (a lone surrogate)';
   if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
-  if (inside.split(sep).length > maxDepth) return `it goes through more than ${maxDepth} folders`;
   return undefined;
 }
 
@@ -53,44 +54,79 @@ function isOutside(inside: string): boolean {
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
+/** A real path, which may be outside of a workspace. */
 interface RealPath {
   readonly real: string;
   readonly exists: boolean;
 }
 
-/** Returns the real path. For a missing path, resolves its nearest existing parent. */
-async function realPathOf(given: string, path: string, links: number): Promise<RealPath> {
-  const real = await realPathIfExists(given, path);
-  if (real !== undefined) return { real, exists: true };
-  const parent = dirname(path);
-  if (parent === path) return { real: path, exists: false };
-  const { real: realParent } = await realPathOf(given, parent, links);
-  const here = join(realParent, basename(path));
-  const target = await readlink(here).catch(() => undefined);
-  if (target === undefined) return { real: here, exists: false };
-  // A link to a missing target still counts, because a write would create the target.
-  if (links >= maxLinks) throw linkLoopError(given);
-  return realPathOf(given, resolve(realParent, target), links + 1);
+/**
+ * Resolves a path like the kernel: one segment after the other, and `..` is the parent of the
+ * folder that was reached, not of the text before it. `link/../a` is therefore beside the target of
+ * the link. `root` must be a real path. Segments that do not exist are kept, but `..` cannot follow
+ * them. The result may be outside the root.
+ */
+export async function realPathOf(root: string, given: string): Promise<RealPath> {
+  const problem = invalidPathReason(given);
+  if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);
+  const rest = given.split('/').toReversed();
+  let here: Place = { real: isAbsolute(given) ? '/' : root, kind: 'folder' };
+  for (let links = 0, segment = rest.pop(); segment !== undefined; segment = rest.pop()) {
+    if (segment === '' || segment === '.') continue;
+    if (segment === '..') {
+      if (here.kind !== 'folder') throw noFolderError(given, here);
+      here = { real: dirname(here.real), kind: 'folder' };
+      continue;
+    }
+    const next = join(here.real, segment);
+    // Nothing below a missing folder or a file can be a link.
+    const found = here.kind === 'folder' ? await placeAt(given, next) : 'missing';
+    if (typeof found === 'string') {
+      here = { real: next, kind: found };
+      continue;
+    }
+    if (++links > maxLinks) throw linkLoopError(given);
+    rest.push(...found.target.split('/').toReversed());
+    if (rest.length > maxPathLength) throw linkLoopError(given);
+    if (isAbsolute(found.target)) here = { real: '/', kind: 'folder' };
+  }
+  return { real: here.real, exists: here.kind !== 'missing' };
 }
 
-/**
- * Returns undefined for unreadable paths too. Whether they are inside is decided by their parent.
- */
-async function realPathIfExists(given: string, path: string): Promise<string | undefined> {
+interface Place {
+  readonly real: string;
+  readonly kind: 'folder' | 'file' | 'missing';
+}
+
+/** Returns `missing` for unreadable paths too: whether they are inside is decided by their parent. */
+async function placeAt(
+  given: string,
+  path: string,
+): Promise<Place['kind'] | { readonly target: string }> {
   try {
-    return await realpath(path);
+    const stats = await lstat(path);
+    if (stats.isSymbolicLink()) return { target: await readlink(path) };
+    return stats.isDirectory() ? 'folder' : 'file';
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(errorCodeOf(error)))
-      return undefined;
+      return 'missing';
     throw fromSystemError(given, error);
   }
+}
+
+function noFolderError(given: string, { real, kind }: Place): WorkspaceError {
+  if (kind === 'file')
+    return new WorkspaceError('not_a_folder', given, `${basename(real)} is a file, not a folder`);
+  const state = `the folder ${basename(real)} before ".." does not exist. Give the path without it`;
+  return new WorkspaceError('not_found', given, state);
 }
 
 function linkLoopError(given: string): WorkspaceError {
   return new WorkspaceError('bad_path', given, 'its symbolic links form a loop');
 }
 
-function outsideError(root: string, given: string, isPlain: boolean): WorkspaceError {
+function outsideError(root: string, given: string): WorkspaceError {
+  const isPlain = isOutside(relative(root, resolve(root, given)));
   const how = isPlain ? 'it is' : 'it leads through a symbolic link';
   const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
   return new WorkspaceError('outside', given, state);

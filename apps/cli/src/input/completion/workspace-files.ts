@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { type Clock, systemClock } from '@millrace/agent';
 import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import { createWorkspace, globTool } from '@millrace/tools';
+import { createWorkspace, globTool, runGit } from '@millrace/tools';
 
 interface FileListOptions {
   /** Lists the files again. */
@@ -86,19 +85,15 @@ function sameFiles(a: readonly string[], b: readonly string[]): boolean {
 
 interface ListOptions {
   readonly cwd: string;
-  /** Environment for the git process. */
+  /** The environment of the user, in which git is found. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly maxPaths: number;
   readonly signal: AbortSignal;
 }
 
-// The settings of a repository can name a program that reports changes. Listing files must not run
-// it.
-const gitSettings = ['-c', 'core.fsmonitor=false'];
-
 /**
  * Lists the files below a folder that git tracks or would add. Returns undefined outside a
- * repository or without git.
+ * repository, without git, and in a repository that git cannot read without a risk.
  */
 async function gitFiles(options: ListOptions): Promise<readonly string[] | undefined> {
   const [there, deleted] = await Promise.all([
@@ -106,34 +101,16 @@ async function gitFiles(options: ListOptions): Promise<readonly string[] | undef
     lsFiles(['--deleted'], options),
   ]);
   const gone = new Set(deleted);
-  return there?.filter((path) => !gone.has(path));
+  return there?.filter((path) => !gone.has(path)).slice(0, options.maxPaths);
 }
 
 async function lsFiles(
   which: readonly string[],
-  { cwd, env, maxPaths, signal }: ListOptions,
+  { cwd, env, signal }: ListOptions,
 ): Promise<readonly string[] | undefined> {
-  const child = spawn('git', [...gitSettings, 'ls-files', '-z', ...which], {
-    cwd,
-    env: { ...env, GIT_OPTIONAL_LOCKS: '0' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-    signal,
-  });
-  const ended = new Promise<boolean>((resolve) => {
-    child.once('error', () => resolve(false));
-    child.once('close', (code) => resolve(code === 0));
-  });
-  const paths: string[] = [];
-  let rest = '';
-  child.stdout.setEncoding('utf8');
-  child.stdout.on('data', (chunk: string) => {
-    const parts = (rest + chunk).split('\0');
-    rest = parts.pop() ?? '';
-    for (const path of parts) if (paths.length < maxPaths) paths.push(path);
-    if (paths.length === maxPaths) child.kill();
-  });
-  const isEnded = await ended;
-  return isEnded || paths.length === maxPaths ? paths : undefined;
+  const result = await runGit(['ls-files', '-z', ...which], { cwd, env, signal });
+  // The text after the last NUL is empty, or a part of a path if the output was cut.
+  return result?.output.toString('utf8').split('\0').slice(0, -1);
 }
 
 /** Large enough for the longest list of paths. */

@@ -1,8 +1,13 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 
 /** Only this much of the end is read, and kept when the file is shortened. */
 const maxReadBytes = 2 ** 23;
 const ownerOnly = 0o600;
+// Without O_NONBLOCK, opening a FIFO that replaced the file would block.
+const nonBlocking = constants.O_NONBLOCK ?? 0;
+const readFlags = constants.O_RDONLY | nonBlocking;
+const appendFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | nonBlocking;
 /** Shortening takes far less time. An older lock was left by a process that ended. */
 const staleLockMs = 60_000;
 
@@ -14,7 +19,7 @@ interface HistoryLines {
 
 /** Reads the lines at the end of the file. */
 export async function readLines(path: string): Promise<HistoryLines> {
-  const file = await open(path, 'r');
+  const file = await open(path, readFlags);
   try {
     const { lines, isCut } = await readTail(file);
     return { lines, isCut };
@@ -47,7 +52,7 @@ export async function appendLine(
 }
 
 function openToAppend(path: string): Promise<FileHandle> {
-  return open(path, 'a', ownerOnly);
+  return open(path, appendFlags, ownerOnly);
 }
 
 /**
@@ -65,7 +70,7 @@ export async function shortenFile(
   const lock = `${path}.lock`;
   if (!(await takeLock(lock, nowMs))) return;
   const next = `${path}.next`;
-  const old = await open(path, 'r');
+  const old = await open(path, readFlags);
   try {
     const { lines, end } = await readTail(old);
     await rm(next, { force: true });

@@ -38,8 +38,9 @@ export async function respond(
   signals: HeartbeatSignals,
 ): Promise<Responded> {
   const session = sessionId(name);
-  const modelRequest = toModelRequest(request as ModelRequest);
-  const { provider, end } = fixedRequestProvider(findProvider(options, model), modelRequest);
+  const chosen = findProvider(options, model);
+  const modelRequest = toModelRequest(request as ModelRequest, chosen.id);
+  const { provider, end } = fixedRequestProvider(chosen, modelRequest);
   const agent = loggingAgent(options, { provider });
   const requested = await requestStep(agent, { session, epoch, turn, ...signals });
   const { stop } = requested;

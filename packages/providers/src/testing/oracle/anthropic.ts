@@ -196,9 +196,13 @@ function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefine
     );
   const cacheRead = total('cache_read_input_tokens');
   const cacheWrite = total('cache_creation_input_tokens');
+  const input = total('input_tokens') + cacheRead + cacheWrite;
+  const output = total('output_tokens');
+  // Zero tokens are no report.
+  if (input === 0 && output === 0) return undefined;
   return {
-    input: total('input_tokens') + cacheRead + cacheWrite,
-    output: total('output_tokens'),
+    input,
+    output,
     cacheRead,
     cacheWrite,
     reasoning: 0,

@@ -56,6 +56,30 @@ describe('the rules of Messages', () => {
     expect(anthropicFaults(body, rules)).toEqual([]);
   });
 
+  test('accept a system message between a user message and an answer', () => {
+    const body = good();
+    const system = { role: 'system', content: [text('Be polite.')] };
+    const messages = [...body.messages.slice(0, 3), system, ...body.messages.slice(3)];
+    const more = { role: 'user', content: 'Thanks.' };
+    const late = { ...body, model: 'claude-opus-4-8', messages: [...messages, more] };
+    expect(anthropicFaults(late)).toEqual([]);
+    expect(anthropicFaults({ ...late, model: 'claude-opus-4-7' })).toEqual([
+      'messages[3].role: system',
+    ]);
+    const [first, ...others] = messages;
+    expect(anthropicFaults({ ...late, messages: [first, ...others, system] })).toEqual([
+      'messages[5]: a system message is not between a user and an answer',
+    ]);
+  });
+
+  test('catch an assistant message at the end for models that do not continue it', () => {
+    const fault = ['messages[3]: the conversation ends with the assistant'];
+    for (const model of ['claude-sonnet-4-6', 'claude-opus-4-8', 'claude-haiku-5']) {
+      expect(anthropicFaults({ ...good(), model })).toEqual(fault);
+    }
+    expect(anthropicFaults({ ...good(), model: 'claude-opus-4-20250514' })).toEqual([]);
+  });
+
   testEachFault<AnthropicRules>(anthropicFaults, good, [
     ['no model', drop('model'), 'model: missing'],
     ['a body that does not stream', drop('stream'), 'stream: not true'],

@@ -11,6 +11,7 @@ import {
   repeated,
   requestOf,
 } from './document.ts';
+import { strictSchemaFaults } from './strict-schema.ts';
 
 export interface AnthropicRules {
   /** All thinking blocks that the provider sent. A request may only contain these, unchanged. */
@@ -34,8 +35,27 @@ export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): read
     ...systemFaults(request['system']),
     ...thinkingFaults(request),
     ...toolFaults(request),
-    ...anthropicMessageFaults(objectsOf(request['messages']), rules),
+    ...anthropicMessageFaults(
+      objectsOf(request['messages']),
+      rules,
+      modelRules(textOf(request['model'])),
+    ),
   ];
+}
+
+interface ModelRules {
+  /** Whether the model accepts system messages inside of the conversation. */
+  readonly takesSystemMessages: boolean;
+  /** Whether the model continues an assistant message at the end. */
+  readonly takesPrefill: boolean;
+}
+
+function modelRules(model: string): ModelRules {
+  const [, major = '0', minor = '0'] = /^claude-[a-z]+-(\d)(?:-(\d))?\b/.exec(model) ?? [];
+  return {
+    takesSystemMessages: /^claude-opus-4-8\b/.test(model),
+    takesPrefill: Number(major) < 4 || (major === '4' && Number(minor) < 6),
+  };
 }
 
 function systemFaults(system: JsonValue | undefined): readonly string[] {
@@ -65,6 +85,13 @@ function thinkingFaults(request: JsonObject): readonly string[] {
 
 const choices = new Set(['auto', 'any', 'tool', 'none']);
 
+function outputFaults(config: JsonValue | undefined): readonly string[] {
+  const { format } = fieldsOf(config);
+  if (format === undefined) return [];
+  const { schema } = fieldsOf(format);
+  return strictSchemaFaults(schema, { allRequired: false }, 'output_config.format.schema');
+}
+
 function toolFaults(request: JsonObject): readonly string[] {
   const tools = objectsOf(request['tools']);
   const names = tools.map(({ name }) => textOf(name));
@@ -79,6 +106,11 @@ function toolFaults(request: JsonObject): readonly string[] {
         `tools[${index}].input_schema: missing`,
       ),
     ]),
+    ...tools.flatMap(({ strict, input_schema }, index) => {
+      const at = `tools[${index}].input_schema`;
+      return strict === true ? strictSchemaFaults(input_schema, { allRequired: false }, at) : [];
+    }),
+    ...outputFaults(request['output_config']),
     ...repeated(names).map((tool) => `tools: ${tool} twice`),
     ...faultIf(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
     ...faultIf(isChosen && tools.length === 0, 'tool_choice: no tools'),
@@ -98,6 +130,7 @@ interface Message {
 function anthropicMessageFaults(
   given: readonly JsonObject[],
   rules: AnthropicRules,
+  model: ModelRules,
 ): readonly string[] {
   const messages = given.map(({ role, content }, index) => ({
     role: textOf(role),
@@ -108,7 +141,10 @@ function anthropicMessageFaults(
   return [
     ...faultIf(messages.length === 0, 'messages: none'),
     ...messages.flatMap((message, index) => [
-      ...roleFaults(message, messages[index - 1]),
+      ...roleFaults(message, messages[index - 1], model),
+      ...(model.takesSystemMessages
+        ? systemMessageFaults(message, messages[index - 1], messages[index + 1])
+        : []),
       ...faultIf(message.blocks.length === 0, `${message.at}.content: empty`),
       ...anthropicBlockFaults(message.blocks, message.role, message.at, rules),
       ...resultFaults(message, messages[index - 1], rules),
@@ -116,7 +152,7 @@ function anthropicMessageFaults(
       ...hostedFaults(message),
     ]),
     ...repeated(ids).map((id) => `messages: the call ${id} twice`),
-    ...endFaults(messages.at(-1)),
+    ...endFaults(messages.at(-1), model),
   ];
 }
 
@@ -124,10 +160,31 @@ function idsOf(blocks: readonly JsonObject[], type: string, name: string): reado
   return blocks.filter((block) => block['type'] === type).map((block) => textOf(block[name]));
 }
 
-function roleFaults({ role, at }: Message, before: Message | undefined): readonly string[] {
-  if (role !== 'user' && role !== 'assistant') return [`${at}.role: ${role || 'missing'}`];
+function roleFaults(
+  { role, at }: Message,
+  before: Message | undefined,
+  { takesSystemMessages }: ModelRules,
+): readonly string[] {
+  const isKnown = role === 'user' || role === 'assistant';
+  if (!isKnown && !(role === 'system' && takesSystemMessages)) {
+    return [`${at}.role: ${role || 'missing'}`];
+  }
   if (before === undefined) return faultIf(role !== 'user', `${at}.role: must begin with a user`);
   return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
+}
+
+/** A system message is text between a user message and an answer. */
+function systemMessageFaults(
+  { role, blocks, at }: Message,
+  before: Message | undefined,
+  next: Message | undefined,
+): readonly string[] {
+  if (role !== 'system') return [];
+  const isPlaced = before?.role === 'user' && (next === undefined || next.role === 'assistant');
+  return [
+    ...faultIf(!isPlaced, `${at}: a system message is not between a user and an answer`),
+    ...faultIf(!blocks.every(({ type }) => type === 'text'), `${at}: not only text`),
+  ];
 }
 
 /** Results answer the calls of the previous message, each once, and come first. */
@@ -170,12 +227,19 @@ function hostedFaults({ blocks, at }: Message): readonly string[] {
   });
 }
 
-/** The model continues a final assistant message, so it must not end with whitespace. */
-function endFaults(last: Message | undefined): readonly string[] {
+/**
+ * Older models continue a final assistant message, so it must not end with whitespace. Newer ones
+ * reject it, except while a tool of the provider runs.
+ */
+function endFaults(last: Message | undefined, { takesPrefill }: ModelRules): readonly string[] {
   if (last?.role !== 'assistant') return [];
   const { type, text } = last.blocks.at(-1) ?? {};
   const isTrailing = type === 'text' && /\s$/.test(textOf(text));
-  return faultIf(isTrailing, `${last.at}: the final text ends with whitespace`);
+  const isPaused = type !== 'tool_use' && textOf(type).endsWith('_tool_use');
+  return [
+    ...faultIf(isTrailing, `${last.at}: the final text ends with whitespace`),
+    ...faultIf(!takesPrefill && !isPaused, `${last.at}: the conversation ends with the assistant`),
+  ];
 }
 
 const ofAssistants = new Set(['thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']);

@@ -11,6 +11,7 @@ import {
   repeated,
   requestOf,
 } from './document.ts';
+import { strictSchemaFaults } from './strict-schema.ts';
 
 /** Differences between compatible servers. */
 export interface ChatRules {
@@ -67,6 +68,12 @@ function settingFaults(request: JsonObject, rules: ChatRules): readonly string[]
   ];
 }
 
+function outputFaults(format: JsonValue | undefined): readonly string[] {
+  const { strict, schema } = fieldsOf(fieldsOf(format)['json_schema']);
+  if (strict !== true) return [];
+  return strictSchemaFaults(schema, { allRequired: true }, 'response_format.json_schema.schema');
+}
+
 function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   const tools = objectsOf(request['tools']);
   const names = tools.map((tool) => textOf(fieldsOf(tool['function'])['name']));
@@ -83,6 +90,12 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
         `tools[${index}].function.parameters: not a schema`,
       ),
     ]),
+    ...tools.flatMap((tool, index) => {
+      const { strict, parameters } = fieldsOf(tool['function']);
+      const at = `tools[${index}].function.parameters`;
+      return strict === true ? strictSchemaFaults(parameters, { allRequired: true }, at) : [];
+    }),
+    ...outputFaults(request['response_format']),
     ...repeated(names).map((name) => `tools: ${name} twice`),
     ...faultIf(request['tool_choice'] !== undefined && tools.length === 0, 'tool_choice: no tools'),
     ...faultIf(chosen !== '' && !names.includes(chosen), `tool_choice: ${chosen} is not a tool`),

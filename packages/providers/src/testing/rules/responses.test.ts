@@ -27,7 +27,12 @@ const good = () => ({
   reasoning: { effort: 'low', summary: 'auto' },
   text: { format: { type: 'json_schema', name: 'answer', schema: {}, strict: true } },
   tools: [
-    { type: 'function', name: 'get_tide', parameters: { type: 'object' }, strict: true },
+    {
+      type: 'function',
+      name: 'get_tide',
+      parameters: { type: 'object', additionalProperties: false },
+      strict: true,
+    },
     { type: 'web_search' },
   ],
   input: [
@@ -70,6 +75,16 @@ describe('the rules of Responses', () => {
 
   test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], {}]) expect(responsesFaults(body)).not.toEqual([]);
+  });
+
+  test('catch schemas that cannot be enforced', () => {
+    const body = good();
+    const open = { type: 'object', properties: { port: { type: 'string' } } };
+    put('tools.0.parameters', open)(body);
+    expect(responsesFaults(body)).toEqual([
+      'tools: function 0.additionalProperties: must be false',
+      'tools: function 0.required: port is missing',
+    ]);
   });
 
   testEachFault(responsesFaults, good, [

@@ -11,6 +11,7 @@ import {
   repeated,
   requestOf,
 } from './document.ts';
+import { strictSchemaFaults } from './strict-schema.ts';
 
 /**
  * Lists the violations of the Responses API rules in a request body. A valid body gives an empty
@@ -66,16 +67,24 @@ function toolFaults(request: JsonObject): readonly string[] {
           ]
         : [],
     ),
+    ...functions.flatMap(({ strict, parameters }, index) =>
+      strict === true
+        ? strictSchemaFaults(parameters, { allRequired: true }, `tools: function ${index}`)
+        : [],
+    ),
     ...repeated(names).map((name) => `tools: ${name} twice`),
   ];
 }
 
 function formatFaults(request: JsonObject): readonly string[] {
-  const { type, name, schema } = fieldsOf(fieldsOf(request['text'])['format']);
+  const { type, name, schema, strict } = fieldsOf(fieldsOf(request['text'])['format']);
   if (type !== 'json_schema') return [];
   return [
     ...faultIf(!isNonEmptyText(name), 'text.format.name: missing'),
     ...faultIf(!isObject(schema), 'text.format.schema: missing'),
+    ...(strict === true
+      ? strictSchemaFaults(schema, { allRequired: true }, 'text.format.schema')
+      : []),
   ];
 }
 

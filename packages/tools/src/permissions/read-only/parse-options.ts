@@ -16,6 +16,13 @@ export interface ParsedOptions {
   /** Single letters and the names of long options. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly string[];
+  /** The values of options, with the names of the options. */
+  readonly values: readonly OptionValue[];
+}
+
+interface OptionValue {
+  readonly name: string;
+  readonly value: string;
 }
 
 /** Parses the arguments of a program. Returns undefined if an option is unknown. */
@@ -25,9 +32,10 @@ export function parseOptions(
 ): ParsedOptions | undefined {
   const options = new Set<string>();
   const operands: string[] = [];
+  const values: OptionValue[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
-    if (word === '--') return { options, operands: [...operands, ...words.slice(at + 1)] };
+    if (word === '--') return { options, values, operands: [...operands, ...words.slice(at + 1)] };
     if (word === '-' || !word.startsWith('-')) {
       operands.push(word);
       continue;
@@ -37,13 +45,18 @@ export function parseOptions(
     if (read === undefined) return undefined;
     for (const name of read.names) options.add(name);
     if (read.takesNext && ++at >= words.length) return undefined;
+    const value = read.takesNext ? words[at] : read.value;
+    if (value !== undefined) values.push({ name: read.names.at(-1) ?? '', value });
   }
-  return { options, operands };
+  return { options, values, operands };
 }
 
 interface ParsedOption {
   readonly names: readonly string[];
+  /** Whether the next word is the value. */
   readonly takesNext: boolean;
+  /** The value in the same word. */
+  readonly value?: string | undefined;
 }
 
 function parseLong(
@@ -52,8 +65,9 @@ function parseLong(
 ): ParsedOption | undefined {
   const end = word.indexOf('=');
   const name = word.slice(2, end === -1 ? undefined : end);
-  if (longValued.includes(name)) return { names: [name], takesNext: end === -1 };
-  return long.includes(name) ? { names: [name], takesNext: false } : undefined;
+  const value = end === -1 ? undefined : word.slice(end + 1);
+  if (longValued.includes(name)) return { names: [name], takesNext: end === -1, value };
+  return long.includes(name) ? { names: [name], takesNext: false, value } : undefined;
 }
 
 function parseLetters(
@@ -65,7 +79,10 @@ function parseLetters(
     const letter = word.charAt(at);
     names.push(letter);
     // The rest of the word, or the next word, is the value.
-    if (valued.includes(letter)) return { names, takesNext: at === word.length - 1 };
+    if (valued.includes(letter)) {
+      const value = word.slice(at + 1);
+      return { names, takesNext: value === '', value: value === '' ? undefined : value };
+    }
     if (!letters.includes(letter)) return undefined;
   }
   return { names, takesNext: false };

@@ -12,12 +12,20 @@ export interface ReadOnlyCommand {
   readonly paths: readonly ReadPath[];
   /** Git also depends on the configuration of the repository, which needs another check. */
   readonly isGit: boolean;
+  /** Whether the program may be one of the workspace: a test runner, a compiler. Default: false. */
+  readonly mayBeInside?: boolean | undefined;
 }
 
 export interface ReadPath {
   readonly path: string;
   /** `search` includes everything below the path. */
   readonly kind: 'read' | 'search';
+  /** Whether only names, sizes and dates are shown, but no content. Default: false. */
+  readonly isNamesOnly?: boolean | undefined;
+  /** Whether the program would read more if the path were a folder. Default: false. */
+  readonly mustBeFile?: boolean | undefined;
+  /** Whether a search leaves out names that start with a dot. Default: false. */
+  readonly skipsHidden?: boolean | undefined;
 }
 
 /**
@@ -31,7 +39,7 @@ export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | 
     paths && { program, paths, isGit: program === 'git' };
   switch (program) {
     case 'cd':
-      return rest.length === 1 && rest[0] !== '-' ? changeFolder(rest[0]) : undefined;
+      return rest.length === 1 ? changeFolder(rest[0]) : undefined;
     case 'find':
       return looks(findPaths(rest));
     case 'sed':
@@ -41,24 +49,19 @@ export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | 
     case 'git':
       return looks(gitPaths(rest));
     default: {
-      if (versionPrograms.has(program) && rest.length === 1 && rest[0] === '--version')
-        return looks([]);
       const known = readOnlyPrograms.get(program);
       return known && looks(pathsOfProgram(rest, known));
     }
   }
 }
 
-const versionPrograms: ReadonlySet<string> = new Set(
-  'node npm pnpm yarn python python3 go cargo rustc ruby java deno bun'.split(' '),
-);
-
 /**
  * The caller must check that the path is the current folder, because the commands after it are
- * checked relative to the root.
+ * checked relative to the root. Other relative paths depend on the variable CDPATH.
  */
-function changeFolder(path = ''): ReadOnlyCommand {
-  return { program: 'cd', paths: [{ path, kind: 'read' }], isGit: false };
+function changeFolder(path = ''): ReadOnlyCommand | undefined {
+  if (!/^(?:\/|\.\.?(?:\/|$))/.test(path)) return undefined;
+  return { program: 'cd', paths: [{ path, kind: 'read', isNamesOnly: true }], isGit: false };
 }
 
 function pathsOfProgram(
@@ -78,14 +81,20 @@ function pathsOfProgram(
 
 function withKind(
   operands: readonly string[],
-  { recursiveOptions = [], defaultPath }: ReadOnlyProgram,
+  { recursiveOptions = [], defaultPath, shows = 'content', ...program }: ReadOnlyProgram,
   { options }: ParsedOptions,
 ): readonly ReadPath[] {
-  const isSearch =
-    recursiveOptions === 'always' || recursiveOptions.some((name) => options.has(name));
-  const kind = isSearch ? 'search' : 'read';
+  const hasAny = (names: readonly string[]) => names.some((name) => options.has(name));
+  const isSearch = recursiveOptions === 'always' || hasAny(recursiveOptions);
+  const { unhidingOptions } = program;
+  const about = {
+    kind: isSearch ? 'search' : 'read',
+    isNamesOnly: shows === 'names' || (shows !== 'content' && hasAny(shows)),
+    mustBeFile: program.operands === 'files',
+    skipsHidden: unhidingOptions !== undefined && !hasAny(unhidingOptions),
+  } as const;
   const paths = operands.length === 0 && defaultPath !== undefined ? [defaultPath] : operands;
-  return paths.map((path) => ({ path, kind }));
+  return paths.map((path) => ({ path, ...about }));
 }
 
 /**
@@ -96,7 +105,24 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
   const known = readOnlyGitCommands.get(name);
   // `%G` makes git start another program to check a signature.
   if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
-  return pathsOfProgram(rest, known);
+  const paths = pathsOfProgram(rest, known);
+  const { showsHistory = false, shows = 'content' } = known;
+  const all = { path: '.', kind: 'search', isNamesOnly: true } as const;
+  // A commit shows all paths, whatever path is given. What is denied below the root must not be
+  // shown. Secrets are only asked about if they are named, because commits are shared with others.
+  if (paths === undefined || !showsHistory) return paths;
+  return [all, ...paths.flatMap((one) => pathsInOperand(one.path, shows === 'names'))];
+}
+
+/** An operand of git can be a path, a commit, or a path in a commit: `HEAD:src/a.ts`. */
+function pathsInOperand(operand: string, isNamesOnly: boolean): readonly ReadPath[] {
+  // `HEAD:a` and `:0:a` are paths in a commit or in the index.
+  const colons = [...operand.matchAll(/:/g)].map(({ index }) => operand.slice(index + 1) || '.');
+  // `:(top)a` and `:/a` are paths with a prefix that git interprets.
+  const plain = colons.map((path) => path.replace(/^(?:\([^)]*\)|[!/^]+)/, '') || '.');
+  return [...new Set([operand, ...colons, ...plain])].map((path) => {
+    return { path, kind: 'read', isNamesOnly };
+  });
 }
 
 const findTests: ReadonlySet<string> = new Set(
@@ -114,7 +140,9 @@ function findPaths(words: readonly string[]): readonly ReadPath[] | undefined {
     if (findTests.has(word)) at++;
     else if (!findWords.has(word)) return undefined;
   }
-  return (paths.length === 0 ? ['.'] : paths).map((path) => ({ path, kind: 'search' }));
+  return (paths.length === 0 ? ['.'] : paths).map((path) => {
+    return { path, kind: 'search', isNamesOnly: true };
+  });
 }
 
 /** Accepts only `sed -n` with line numbers, because sed can write files and run programs. */

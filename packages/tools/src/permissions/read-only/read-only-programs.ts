@@ -4,9 +4,10 @@ import type { OptionTable } from './parse-options.ts';
 export interface ReadOnlyProgram extends OptionTable {
   /**
    * The meaning of its operands. `text` is only printed. With `pattern`, the first operand is a
-   * pattern and not a path, unless one of `patternOptions` was given.
+   * pattern and not a path, unless one of `patternOptions` was given. With `files`, the program
+   * would read all entries of a folder and follow their links, so each operand must be a file.
    */
-  readonly operands: 'paths' | 'text' | 'none' | 'pattern';
+  readonly operands: 'paths' | 'files' | 'text' | 'none' | 'pattern';
   readonly patternOptions?: readonly string[] | undefined;
   /**
    * Options that include everything below a path. `always`: the program does so without an option.
@@ -14,6 +15,12 @@ export interface ReadOnlyProgram extends OptionTable {
   readonly recursiveOptions?: readonly string[] | 'always' | undefined;
   /** The path that the program reads if it gets none. */
   readonly defaultPath?: '.' | undefined;
+  /** Whether it shows names only, always or with one of these options. Default: `content`. */
+  readonly shows?: 'content' | 'names' | readonly string[] | undefined;
+  /** The program leaves out hidden files unless one of these options is given. */
+  readonly unhidingOptions?: readonly string[] | undefined;
+  /** Whether it shows the paths of commits, whatever its operands are. */
+  readonly showsHistory?: boolean | undefined;
 }
 
 const grep: ReadOnlyProgram = {
@@ -38,6 +45,10 @@ const ripgrep: ReadOnlyProgram = {
     patternOptions: ['e', 'regexp', 'files'],
     recursiveOptions: 'always',
     defaultPath: '.',
+  },
+  ...{
+    shows: ['files'],
+    unhidingOptions: 'hidden no-ignore g glob iglob t T type type-not'.split(' '),
   },
   // Without --pre, --hostname-bin and -z, which run programs, -f, and -L, which follows links.
   ...{ letters: 'nilcwFSsvoNHIqxUPp', valued: 'egtTABCmM' },
@@ -69,6 +80,7 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
     'ls',
     {
       ...{ operands: 'paths', letters: 'aAlhrtRS1dFisgGnopkcuUXvmCx', defaultPath: '.' },
+      shows: 'names',
       long: 'all almost-all human-readable recursive reverse directory inode size color'.split(' '),
       recursiveOptions: ['R', 'recursive'],
     },
@@ -77,7 +89,7 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   ['head', headOrTail],
   ['tail', headOrTail],
   ['wc', { operands: 'paths', letters: 'lwcmL', long: ['lines', 'words', 'bytes', 'chars'] }],
-  ['stat', { operands: 'paths', valued: 'c' }],
+  ['stat', { operands: 'paths', valued: 'c', shows: 'names' }],
   [
     'du',
     {
@@ -86,6 +98,7 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
       valued: 'd',
       recursiveOptions: 'always',
       defaultPath: '.',
+      shows: 'names',
     },
   ],
   ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
@@ -93,7 +106,8 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
   // The second operand of uniq is a file that it writes.
   ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
-  ['diff', { operands: 'paths', letters: 'urqNbwiBy', valued: 'U', recursiveOptions: ['r'] }],
+  // Without -r and -N, which read folders.
+  ['diff', { operands: 'files', letters: 'uqbwiBy', valued: 'U' }],
   ['grep', grep],
   ['egrep', grep],
   ['fgrep', grep],
@@ -121,6 +135,7 @@ const wholeTree: ReadOnlyProgram = {
   operands: 'paths',
   recursiveOptions: 'always',
   defaultPath: '.',
+  showsHistory: true,
 };
 
 /**
@@ -131,7 +146,7 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
   [
     'status',
     {
-      ...{ operands: 'paths', defaultPath: '.', letters: 'sbzuvnolarm' },
+      ...{ operands: 'paths', defaultPath: '.', shows: 'names', letters: 'sbzunolarm' },
       long: 'short branch porcelain long show-stash untracked-files ignored renames'.split(' '),
     },
   ],
@@ -147,7 +162,12 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
   ['blame', { ...wholeTree, letters: 'wMCelns', valued: 'L' }],
   [
     'ls-files',
-    { ...wholeTree, letters: 'cdmosz', long: ['others', 'cached', 'modified', 'exclude-standard'] },
+    {
+      ...wholeTree,
+      shows: 'names',
+      letters: 'cdmosz',
+      long: ['others', 'cached', 'modified', 'exclude-standard'],
+    },
   ],
   [
     'rev-parse',

@@ -9,7 +9,6 @@ import { createWorkspace } from '../../workspace/workspace.ts';
 import { approveByPolicy } from '../approve-by-policy.ts';
 import { permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
-import { isHarmlessGitConfig } from './read-only-risk.ts';
 
 let root: string;
 beforeEach(() => {
@@ -126,17 +125,4 @@ describe('git', () => {
     writeFileSync(join(root, '.git'), 'gitdir: elsewhere\n');
     expect(await ruling('git status')).toBe('ask');
   });
-});
-
-test.each([
-  ['', true],
-  ['[core]\n\tbare = false\n# a word\n[remote "o"]\n\turl = x\n', true],
-  ['[core] fsmonitor = x', false],
-  ['[core]\nbare = false \\\nfsmonitor = x', false],
-  ['[CORE]\nFSMONITOR = x', false],
-  ['bare = false', false],
-  ['[remote "o\\"]"]\nurl = x', false],
-  ['[core "x"]\nbare', true],
-])('%j is harmless: %s', (config, is) => {
-  expect(isHarmlessGitConfig(config)).toBe(is);
 });

@@ -113,9 +113,9 @@ async function runGrep(
     else if (length >= work.maxLength) cut = 'length';
     if (cut !== undefined) break;
   }
-  const { entries } = walk;
+  const { entries, secrets } = walk;
   unreadable += walk.unreadable;
-  return { entries, unreadable, binary, clipped, total, cut: cut ?? walk.cut };
+  return { entries, unreadable, secrets, binary, clipped, total, cut: cut ?? walk.cut };
 }
 
 async function grepWalkedFile(

@@ -2,6 +2,7 @@ import { constants, fstatSync } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lexicalPath, pathMatcher } from '../../permissions/permission-rule.ts';
+import { readProtection } from '../../permissions/protected-paths.ts';
 import { compileGlob } from '../../workspace/compile-glob.ts';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import type { SearchRequest } from '../search-request.ts';
@@ -14,14 +15,18 @@ export async function* searchedFiles(
   report: WalkReport,
   signal: AbortSignal,
 ): AsyncGenerator<WalkedFile> {
-  const { root, segments, glob, exclude } = request;
+  const { root, segments, glob, exclude, searchSecrets, work } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
   const excluded = exclude.flatMap(deniedMatchers);
   for await (const file of filesBelow(request, report, signal)) {
     const path = [...segments, ...(file.path === '' ? [] : [file.path])].join('/');
     if (!isWanted(file.path === '' ? file.name : file.path)) continue;
     const placed = lexicalPath(root, path);
-    if (!excluded.some((isExcluded) => isExcluded(placed))) yield { ...file, path };
+    if (excluded.some((isExcluded) => isExcluded(placed))) continue;
+    // A folder or file that is searched on purpose was approved before.
+    const isSecret = work.kind === 'grep' && readProtection(file.path) !== undefined;
+    if (isSecret && !searchSecrets) report.secrets++;
+    else yield { ...file, path };
   }
 }
 

@@ -26,6 +26,8 @@ export interface WalkReport {
   entries: number;
   /** Number of folders that could not be read. */
   unreadable: number;
+  /** Number of files that were left out because they look like secrets. */
+  secrets: number;
   cut: 'entries' | 'depth' | 'stopped' | undefined;
 }
 
@@ -50,7 +52,7 @@ export async function* walkFiles(
 }
 
 export function createWalkReport(): WalkReport {
-  return { entries: 0, unreadable: 0, cut: undefined };
+  return { entries: 0, unreadable: 0, secrets: 0, cut: undefined };
 }
 
 async function* walkLevel(

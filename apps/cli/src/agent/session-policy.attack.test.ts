@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { toolCallId } from '@millrace/core';
+import { bashTool, createWorkspace, editTool, readTool, writeTool } from '@millrace/tools';
+import { expect, onTestFinished, test } from 'vitest';
+import { mergePermissions } from '../config/permissions.ts';
+import { ruleFromText } from '../config/rule-text.ts';
+import { createSessionPolicy } from './session-policy.ts';
+
+// A hostile model uses rules that the user granted, in the form in which the command stores them.
+
+interface Granted {
+  /** Rules of `--allow`. */
+  readonly flags?: readonly string[];
+  /** Rules that the chat stored for the folder. */
+  readonly stored?: readonly string[];
+}
+
+type Called = readonly [
+  tool: 'bash' | 'write' | 'edit' | 'read',
+  input: Readonly<Record<string, string>>,
+];
+
+async function decisionOn([name, input]: Called, { flags = [], stored = [] }: Granted) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'policy-')));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  execFileSync('git', ['init', '-q', root]);
+  writeFileSync(join(root, '.env'), 'KEY=hush');
+  const layers = { layers: [], decisions: { allow: stored }, foldersFile: undefined };
+  const given = flags.map((text) => ruleFromText(text, 'allow'));
+  const { rules } = await mergePermissions(layers, { rules: given });
+  const workspace = createWorkspace({ root });
+  const nothing = async () => {};
+  const policy = createSessionPolicy({
+    ...{ workspace, rules, saveRule: nothing, deleteRule: nothing },
+    // The sandbox has attacks of its own.
+    isConfined: false,
+  });
+  const tools = [
+    bashTool({ workspace }),
+    writeTool(workspace),
+    editTool(workspace),
+    readTool(workspace),
+  ];
+  const tool = tools.find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`There is no tool ${name}`);
+  const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
+  const call = { ...part, arguments: JSON.stringify(input) };
+  const decided = await policy.approve({ call, tool, input, summary: name });
+  return typeof decided === 'string' ? decided : decided.decision;
+}
+
+const bash = (command: string): Called => ['bash', { command }];
+const write = (path: string): Called => ['write', { path, content: '' }];
+const edit = (path: string): Called => ['edit', { path }];
+const read = (path: string): Called => ['read', { path }];
+
+interface Attack extends Granted {
+  readonly number: number;
+  readonly call: Called;
+  /** A call that the same rules are meant for. */
+  readonly meant: Called;
+}
+
+const evilMake = "make test '--eval=$(shell touch x)'";
+const attacks: readonly Attack[] = [
+  {
+    number: 6,
+    stored: ['bash:git log'],
+    meant: bash('git log -3'),
+    call: bash('git log --output=x'),
+  },
+  {
+    number: 6,
+    flags: ['bash:git log'],
+    meant: bash('git log -3'),
+    call: bash('git log --output=x'),
+  },
+  { number: 6, stored: ['bash:make test'], meant: bash('make test -j4'), call: bash(evilMake) },
+  {
+    number: 6,
+    stored: ['bash:gradle test'],
+    meant: bash('gradle test'),
+    call: bash('gradle test -I x'),
+  },
+  { number: 12, flags: ['write:**'], meant: write('src/a.ts'), call: write('.git/config') },
+  {
+    number: 12,
+    flags: ['write:.git/config'],
+    meant: write('.git/config'),
+    call: write('.git/hooks/x'),
+  },
+  { number: 12, flags: ['write'], meant: write('a.ts'), call: write('.git/hooks/pre-commit') },
+  { number: 12, flags: ['edit:**'], meant: edit('a.json'), call: edit('millrace.json') },
+  { number: 13, meant: read('.env.example'), call: read('.env') },
+  { number: 13, flags: ['read'], meant: read('a'), call: read('.env') },
+  { number: 13, flags: ['read:.env'], meant: read('.env'), call: read('.npmrc') },
+  { number: 13, stored: ['read=.env'], meant: read('.env'), call: read('a/.env') },
+  { number: 13, flags: ['edit:**'], meant: edit('a.ts'), call: edit('.env') },
+  { number: 13, meant: bash('cat .env.example'), call: bash('cat .env') },
+];
+
+test.for(attacks)('attack $number: $call is asked about', async ({ call, meant, ...granted }) => {
+  expect(await decisionOn(meant, granted)).toBe('allow');
+  expect(await decisionOn(call, granted)).toBe('ask');
+});

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { CommandsConfig, FileSandbox, SandboxConfig } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import type { Layer } from './config-layers.ts';
+import { userConfigFolder, userDataFolder } from './config-paths.ts';
+
+interface SandboxSources {
+  readonly layers: readonly Layer[];
+  readonly args: ConfigArgs;
+  readonly env: Env;
+  /** The path of the session store, if it is configured. */
+  readonly store: string | undefined;
+}
+
+/** Merges the sandbox settings of the files and the flag. A later file replaces single settings. */
+export function mergeSandbox({ layers, args, env, store }: SandboxSources): SandboxConfig {
+  const merged: FileSandbox = Object.assign({}, ...layers.map(({ settings }) => settings.sandbox));
+  const chosen = args.sandbox ?? merged.profile;
+  const expand = (path: string) =>
+    path.startsWith('~/') ? join(env['HOME'] ?? '/', path.slice(2)) : path;
+  const own = [userConfigFolder(env), userDataFolder(env), ...storeFiles(store)];
+  return {
+    profile: chosen ?? 'workspace',
+    isRequired: chosen !== undefined && chosen !== 'off',
+    network: merged.network ?? false,
+    unixSockets: merged.unixSockets ?? false,
+    writable: (merged.writable ?? []).map(expand),
+    hide: [...(merged.hide ?? []).map(expand), ...own.filter((path) => path !== undefined)],
+  };
+}
+
+/** SQLite keeps recent records in files beside the store. */
+function storeFiles(store: string | undefined): readonly string[] {
+  return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`];
+}
+
+/** Merges the settings for commands. The variables of all files are passed on. */
+export function mergeCommands(layers: readonly Layer[]): CommandsConfig {
+  const all = layers.map(({ settings }) => settings.commands ?? {});
+  return {
+    env: [...new Set(all.flatMap(({ env = [] }) => env))],
+    maskSecrets: all.findLast((one) => one.maskSecrets !== undefined)?.maskSecrets ?? true,
+  };
+}

@@ -1,0 +1,20 @@
+import { openSandbox } from '../agent/command-sandbox.ts';
+import { ConfigError } from '../contract/errors.ts';
+import type { Check } from './check.ts';
+
+const about = 'sandbox';
+
+/** Reports what protects the user from commands that the model runs. */
+export const checkSandbox: Check = async ({ config }) => {
+  if (config === undefined) return [];
+  try {
+    const { sandbox, summary, advice } = await openSandbox(config.sandbox);
+    if (sandbox !== undefined)
+      return [{ about, state: 'ok', text: `${summary} (${sandbox.name})` }];
+    const way = advice ?? 'Remove --sandbox off and "sandbox" of your config.json';
+    return [{ about, state: 'warn', text: summary, advice: way }];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ about, state: 'fail', text: error.message }];
+  }
+};

@@ -1,0 +1,82 @@
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { Socket } from 'node:net';
+import { MillraceError } from '@millrace/core';
+
+/** A file that cannot be used. The message is the reason, without the path. */
+class FileError extends MillraceError<'not_a_file' | 'too_large'> {}
+
+interface ReadOptions {
+  readonly maxBytes: number;
+  /** Whether to read only the first `maxBytes` of a larger file. Default: false, it is an error. */
+  readonly clip?: boolean | undefined;
+  /**
+   * Whether the file may be a pipe, such as `<(…)` of a shell. Use it only for a path that the user
+   * typed. Default: false.
+   */
+  readonly pipes?: boolean | undefined;
+}
+
+interface FileBytes {
+  readonly bytes: Buffer;
+  /** True if the file has more bytes. */
+  readonly isClipped: boolean;
+}
+
+/**
+ * Reads the start of a file that may have been created by an untrusted person. It never waits for a
+ * FIFO: such an open would block a thread, and then even `process.exit` waits for that thread.
+ * Throws a `FileError` if it is not a regular file or is too large, or the error of the system.
+ */
+export async function readFileSafely(
+  path: string,
+  { maxBytes, clip = false, pipes = false }: ReadOptions,
+): Promise<FileBytes> {
+  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const stats = fstatSync(fd);
+  // The socket closes the descriptor.
+  if (pipes && stats.isFIFO())
+    return { bytes: await readPipe(fd, path, maxBytes), isClipped: false };
+  try {
+    if (!stats.isFile()) throw notAFile(path, stats);
+    const bytes = readStart(fd, Math.min(stats.size, maxBytes) + 1);
+    const isClipped = stats.size > maxBytes || bytes.length > maxBytes;
+    if (isClipped && !clip) throw tooLarge(path, maxBytes);
+    return { bytes: bytes.subarray(0, maxBytes), isClipped };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readStart(fd: number, maxLength: number): Buffer {
+  const bytes = Buffer.alloc(maxLength);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < maxLength; length += read)
+    read = readSync(fd, bytes, length, maxLength - length, length);
+  return bytes.subarray(0, length);
+}
+
+/**
+ * Reads a pipe to its end. A socket waits for data in the event loop, where a signal can end the
+ * process.
+ */
+async function readPipe(fd: number, path: string, maxBytes: number): Promise<Buffer> {
+  const socket = new Socket({ fd, readable: true, writable: false });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge(path, maxBytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function notAFile(path: string, stats: Stats): FileError {
+  const why = stats.isDirectory() ? 'it is a folder. Choose a file' : 'it is not a regular file';
+  return new FileError('not_a_file', why, { path });
+}
+
+function tooLarge(path: string, maxBytes: number): FileError {
+  const size = maxBytes >= 2 ** 20 ? `${maxBytes / 2 ** 20} MiB` : `${maxBytes} bytes`;
+  return new FileError('too_large', `it is larger than ${size}`, { path });
+}

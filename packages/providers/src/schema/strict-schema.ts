@@ -1,0 +1,297 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { isObject } from '../json/fields.ts';
+
+/** What a provider accepts in a schema that it enforces. */
+export interface StrictRules {
+  /** Whether every property must be required. Optional ones then accept null. */
+  readonly allRequired: boolean;
+  /** Whether a schema may refer to itself. */
+  readonly takesRecursion: boolean;
+  /** Whether the root may be a choice (`anyOf`). */
+  readonly takesRootChoice: boolean;
+  /** Constraints that are enforced. Others become part of the description. */
+  readonly constraints: readonly string[];
+  readonly formats: readonly string[];
+  readonly maxDepth: number;
+  readonly maxProperties: number;
+}
+
+const formats = [
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uuid',
+];
+
+export const openaiStrictRules: StrictRules = {
+  allRequired: true,
+  takesRecursion: true,
+  takesRootChoice: false,
+  constraints: [
+    ...['pattern', 'format', 'multipleOf', 'minimum', 'maximum'],
+    ...['exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems'],
+  ],
+  formats,
+  maxDepth: 10,
+  maxProperties: 5000,
+};
+
+export const anthropicStrictRules: StrictRules = {
+  allRequired: false,
+  takesRecursion: false,
+  takesRootChoice: true,
+  constraints: ['format'],
+  formats: [...formats, 'uri'],
+  maxDepth: 32,
+  maxProperties: 5000,
+};
+
+export type StrictSchema =
+  | { readonly isStrict: true; readonly schema: JsonObject }
+  /** The schema cannot be enforced, for the given reason. */
+  | { readonly isStrict: false; readonly reason: string };
+
+/**
+ * Converts a JSON Schema to a form that the provider can enforce: objects without further
+ * properties, all of them required if the rules say so. Constraints that the provider does not know
+ * are written into the description. A schema that means something else afterwards is not converted.
+ * Use `withoutOptionalNulls` to undo the nulls in the output.
+ */
+export function strictSchema(schema: JsonObject, rules: StrictRules): StrictSchema {
+  try {
+    return { isStrict: true, schema: new Converter(schema, rules).convertRoot() };
+  } catch (error) {
+    if (error instanceof NotStrict) return { isStrict: false, reason: error.message };
+    throw error;
+  }
+}
+
+/** A schema as it is sent, and whether the provider enforces it. */
+export interface SentSchema {
+  readonly schema: JsonObject;
+  readonly strict: boolean;
+}
+
+/**
+ * Returns the strict form of a schema that should be enforced. A schema that cannot be enforced is
+ * returned unchanged, with a warning.
+ */
+export function enforcedSchema(
+  { name, schema }: { readonly name: string; readonly schema: JsonObject },
+  rules: StrictRules,
+  warnings: string[],
+): SentSchema {
+  const strict = strictSchema(schema, rules);
+  if (strict.isStrict) return { schema: strict.schema, strict: true };
+  warnings.push(`The schema of ${name} is not enforced: ${strict.reason}`);
+  return { schema, strict: false };
+}
+
+class NotStrict extends Error {}
+
+/** Keywords that say nothing about the value. */
+const annotations = new Set([
+  '$schema',
+  '$id',
+  '$comment',
+  'default',
+  'examples',
+  'readOnly',
+  'writeOnly',
+  'deprecated',
+]);
+const kept = new Set(['type', 'description', 'title', 'enum', 'const', '$ref']);
+/** Constraints that the caller checks anyway, so they may become part of the description. */
+const describable = new Set([
+  ...['pattern', 'format', 'minLength', 'maxLength', 'multipleOf', 'minimum', 'maximum'],
+  ...['exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems', 'uniqueItems'],
+  ...['minProperties', 'maxProperties'],
+]);
+
+class Converter {
+  readonly #root: JsonObject;
+  readonly #rules: StrictRules;
+  #properties = 0;
+
+  constructor(root: JsonObject, rules: StrictRules) {
+    this.#root = root;
+    this.#rules = rules;
+  }
+
+  convertRoot(): JsonObject {
+    const root = this.#convert(this.#root, '#', 0);
+    const isObjectSchema = root['type'] === 'object';
+    if (!isObjectSchema && !(this.#rules.takesRootChoice && 'anyOf' in root)) {
+      throw new NotStrict('the root is not an object');
+    }
+    return root;
+  }
+
+  #convert(schema: JsonObject, path: string, depth: number): JsonObject {
+    if (depth > this.#rules.maxDepth) throw new NotStrict(`${path} is nested too deeply`);
+    const result: Record<string, JsonValue> = {};
+    const notes: string[] = [];
+    for (const [key, value] of Object.entries(schema)) {
+      const at = `${path}/${key}`;
+      if (annotations.has(key)) continue;
+      else if (key === '$ref') result[key] = this.#reference(value, at);
+      else if (kept.has(key)) result[key] = value;
+      else if (describable.has(key)) this.#constrain(result, notes, key, value);
+      else if (key === 'items') result[key] = this.#convertSub(value, at, depth);
+      else if (key === 'anyOf' || key === 'oneOf') {
+        result['anyOf'] = listOf(value, at).map((one, index) =>
+          this.#convertSub(one, `${at}/${index}`, depth),
+        );
+      } else if (key === 'allOf' && !isObjectSchema(schema)) {
+        Object.assign(result, this.#onlyOne(value, at, depth));
+      } else if (key === '$defs' || key === 'definitions') {
+        result[key] = mapValues(value, at, (one, name) =>
+          this.#convertSub(one, `${at}/${name}`, 0),
+        );
+      } else if (!objectKeywords.has(key)) throw new NotStrict(`${at} cannot be enforced`);
+    }
+    if (isObjectSchema(schema)) Object.assign(result, this.#object(schema, path, depth));
+    if (!meanings.some((key) => key in result)) throw new NotStrict(`${path} accepts any value`);
+    return notes.length === 0 ? result : { ...result, description: described(result, notes) };
+  }
+
+  #convertSub(value: JsonValue, path: string, depth: number): JsonObject {
+    if (!isObject(value)) throw new NotStrict(`${path} is not an object`);
+    return this.#convert(value, path, depth + 1);
+  }
+
+  #constrain(
+    result: Record<string, JsonValue>,
+    notes: string[],
+    key: string,
+    value: JsonValue,
+  ): void {
+    const { constraints, formats: known } = this.#rules;
+    const isKnown =
+      constraints.includes(key) && (key !== 'format' || known.includes(String(value)));
+    if (isKnown) result[key] = value;
+    else notes.push(`${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  }
+
+  #onlyOne(value: JsonValue, path: string, depth: number): JsonObject {
+    const [only, ...more] = listOf(value, path);
+    if (only === undefined || more.length > 0) throw new NotStrict(`${path} has several schemas`);
+    return this.#convertSub(only, `${path}/0`, depth - 1);
+  }
+
+  #reference(value: JsonValue, path: string): JsonValue {
+    if (typeof value !== 'string' || !value.startsWith('#')) {
+      throw new NotStrict(`${path} refers to another document`);
+    }
+    if (!this.#rules.takesRecursion && isRecursive(this.#root, value)) {
+      throw new NotStrict(`${path} is recursive`);
+    }
+    return value;
+  }
+
+  #object(schema: JsonObject, path: string, depth: number): JsonObject {
+    const { properties, required = [], additionalProperties = false } = schema;
+    const isOpen = properties === undefined && schema['additionalProperties'] === undefined;
+    if (additionalProperties !== false || isOpen) {
+      throw new NotStrict(`${path} accepts any property`);
+    }
+    const names = isObject(properties) ? Object.keys(properties) : [];
+    this.#properties += names.length;
+    if (this.#properties > this.#rules.maxProperties) {
+      throw new NotStrict('the schema has too many properties');
+    }
+    const isRequired = (name: string) => Array.isArray(required) && required.includes(name);
+    const converted = mapValues(properties ?? {}, `${path}/properties`, (one, name) => {
+      const sub = this.#convertSub(one, `${path}/properties/${name}`, depth);
+      return this.#rules.allRequired && !isRequired(name) ? nullable(sub) : sub;
+    });
+    return {
+      type: schema['type'] ?? 'object',
+      properties: converted,
+      required: this.#rules.allRequired ? names : names.filter(isRequired),
+      additionalProperties: false,
+    };
+  }
+}
+
+/** A schema without any of these accepts every value. */
+const meanings = ['type', 'enum', 'const', '$ref', 'anyOf'];
+
+/** Read by `#object`. */
+const objectKeywords = new Set(['properties', 'required', 'additionalProperties']);
+
+function isObjectSchema({ type, properties }: JsonObject): boolean {
+  if (Array.isArray(type)) return type.includes('object');
+  return type === 'object' || (type === undefined && properties !== undefined);
+}
+
+function listOf(value: JsonValue, path: string): readonly JsonValue[] {
+  if (!Array.isArray(value)) throw new NotStrict(`${path} is not a list`);
+  return value;
+}
+
+function mapValues(
+  value: JsonValue,
+  path: string,
+  change: (value: JsonValue, name: string) => JsonObject,
+): JsonObject {
+  if (!isObject(value)) throw new NotStrict(`${path} is not an object`);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one, name)]));
+}
+
+function described({ description }: JsonObject, notes: readonly string[]): string {
+  const before = typeof description === 'string' ? `${description}\n` : '';
+  return `${before}{${notes.join(', ')}}`;
+}
+
+/** Accepts null too. */
+function nullable(schema: JsonObject): JsonObject {
+  const { type, enum: values, ...rest } = schema;
+  if (acceptsNull(schema)) return schema;
+  const isPlain = typeof type === 'string' && type !== 'object' && !('const' in schema);
+  if (!isPlain) return { anyOf: [schema, { type: 'null' }] };
+  const withNull = Array.isArray(values) ? { enum: [...values, null] } : {};
+  return { ...rest, type: [type, 'null'], ...withNull };
+}
+
+function acceptsNull({ type, enum: values, anyOf }: JsonObject): boolean {
+  if (Array.isArray(type)) return type.includes('null');
+  if (Array.isArray(anyOf)) return anyOf.some((one) => isObject(one) && acceptsNull(one));
+  return type === 'null' || (Array.isArray(values) && values.includes(null));
+}
+
+/** Whether the schema that a reference names can reach the reference again. */
+function isRecursive(root: JsonObject, reference: string): boolean {
+  const reached = new Set<string>();
+  const left = [reference];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const found = referencesIn(schemaAt(root, next));
+    if (found.includes(reference)) return true;
+    left.push(...found.filter((one) => !reached.has(one)));
+    for (const one of found) reached.add(one);
+  }
+  return false;
+}
+
+function referencesIn(value: JsonValue | undefined): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (!isObject(value)) return [];
+  const { $ref: own } = value;
+  const inner = Object.values(value).flatMap(referencesIn);
+  return typeof own === 'string' ? [own, ...inner] : inner;
+}
+
+/** Returns the schema at a reference such as `#/$defs/address`. */
+export function schemaAt(root: JsonObject, reference: string): JsonObject | undefined {
+  let at: JsonValue | undefined = root;
+  for (const name of reference.split('/').slice(1)) {
+    const key = decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~');
+    at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  }
+  return isObject(at) ? at : undefined;
+}

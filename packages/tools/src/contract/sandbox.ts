@@ -1,0 +1,114 @@
+import { type ErrorPlace, MillraceError } from '@millrace/core';
+
+/**
+ * What commands may change. `workspace`: files below the workspace and a private `/tmp`.
+ * `read-only`: only the private `/tmp`.
+ */
+export type SandboxProfile = 'workspace' | 'read-only';
+
+/** Options of `findSandbox`. */
+export interface SandboxOptions {
+  /** What commands may change. Default: `workspace`. */
+  readonly profile?: SandboxProfile | undefined;
+  /** Whether commands may use the network. Default: false. */
+  readonly network?: boolean | undefined;
+  /**
+   * Absolute paths that commands can neither read nor change, besides the built-in list of key
+   * folders, histories and browser profiles. Paths that do not exist are ignored. Default: none.
+   */
+  readonly hide?: readonly string[] | undefined;
+  /**
+   * Paths that commands must not change, relative to the workspace or absolute, besides the
+   * built-in list. Paths that do not exist are ignored. Default: none.
+   */
+  readonly protect?: readonly string[] | undefined;
+  /**
+   * Absolute paths outside of the workspace that commands may change, for example the cache of a
+   * package manager. Paths that do not exist are ignored. Default: none.
+   */
+  readonly writable?: readonly string[] | undefined;
+  /**
+   * Whether commands may use UNIX sockets. Such a socket can lead out of the sandbox, for example
+   * to a container engine. Default: false.
+   */
+  readonly unixSockets?: boolean | undefined;
+  /** Limits for the processes of one command. */
+  readonly limits?: SandboxLimits | undefined;
+}
+
+/** Limits for the processes of one command. Lower limits of the system stay in place. */
+export interface SandboxLimits {
+  /** Maximum number of processes and threads. Not enforced for root. Default: 4,096. */
+  readonly processes?: number | undefined;
+  /** Maximum number of open files of one process. Default: 65,536. */
+  readonly openFiles?: number | undefined;
+  /** Maximum size of one file that is written. Default: 16 GiB. */
+  readonly fileBytes?: number | undefined;
+}
+
+/** The result of `findSandbox`. */
+export type SandboxSearch =
+  | { readonly sandbox: Sandbox }
+  | {
+      readonly sandbox: undefined;
+      /** Why commands cannot be confined here. */
+      readonly reason: string;
+      /** How to change that. */
+      readonly advice: string;
+    };
+
+/** Confines commands. Create it with `findSandbox` and pass it to `bashTool`. */
+export interface Sandbox {
+  /** The program that confines the commands. */
+  readonly name: 'bubblewrap' | 'sandbox-exec';
+  readonly profile: SandboxProfile;
+  readonly network: boolean;
+  /** Prepares one command. Call `finish` of the result in any case. */
+  prepare(request: SandboxRequest): Promise<PreparedCommand>;
+}
+
+/** A command to confine. */
+export interface SandboxRequest {
+  /** The real path of the workspace. Commands start there. */
+  readonly root: string;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /**
+   * What the command may do. `closed`: it changes nothing, has no network, and sees only the
+   * workspace and the programs of the system. Use it for commands that no person approved. Default:
+   * the profile of the sandbox.
+   */
+  readonly view?: SandboxProfile | 'closed' | undefined;
+  /** Whether the command may use the network. Default: as the sandbox. */
+  readonly network?: boolean | undefined;
+  /** Absolute paths to hide from this command. Default: none. */
+  readonly hide?: readonly string[] | undefined;
+}
+
+/** A confined command that is ready to start. */
+export interface PreparedCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** File descriptors that the child gets from 3 on. `finish` closes them. */
+  readonly fds: readonly number[];
+  /** Whether all processes of the command end together with the started one. */
+  readonly endsTogether: boolean;
+  /** Aborts when the command creates a file that it must not create. */
+  readonly blocked: AbortSignal;
+  /** Releases everything. Call it after the command has ended. Returns the files that it removed. */
+  finish(): Promise<readonly string[]>;
+}
+
+/** The codes of `SandboxError`. */
+export type SandboxErrorCode =
+  /** A command cannot be confined in this workspace. */
+  'cannot_confine';
+
+/** Thrown when a command cannot be confined. The command did not run. */
+export class SandboxError extends MillraceError<SandboxErrorCode> {
+  constructor(code: SandboxErrorCode, message: string, place: ErrorPlace = {}) {
+    super(code, message, place);
+  }
+}

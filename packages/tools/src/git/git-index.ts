@@ -1,0 +1,138 @@
+/** Size of the header, and of the fields of an entry before its name, with SHA-1 hashes. */
+const headerBytes = 12;
+const fixedBytes = 62;
+const hashBytes = 20;
+const modeOffset = 24;
+const flagsOffset = 60;
+
+const flags = { extended: 0x4000, nameLength: 0x0fff } as const;
+const fileTypes = { mask: 0o170000, file: 0o100000, link: 0o120000 } as const;
+
+/**
+ * Extensions that change no entries. `link` (a split index, whose other entries are in another
+ * file) and `sdir` (folders whose entries are in objects) are not among them.
+ */
+const harmlessExtensions: ReadonlySet<string> = new Set('TREE REUC UNTR FSMN EOIE IEOT'.split(' '));
+
+/**
+ * Returns why the index of a repository is a risk, or undefined if it lists only files and links. A
+ * submodule is a risk, because git reads the configuration of the repository inside it. So is an
+ * index that git may read differently than this function.
+ *
+ * The format is `gitformat-index` of git: versions 2, 3 and 4 with SHA-1 hashes.
+ */
+export function findIndexRisk(index: Buffer): string | undefined {
+  try {
+    return findRisk(index);
+  } catch (error) {
+    // A number lies outside the file.
+    if (error instanceof RangeError) return 'the index is damaged';
+    throw error;
+  }
+}
+
+function findRisk(index: Buffer): string | undefined {
+  const version = index.readUInt32BE(4);
+  if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4)
+    return 'the index has an unknown format';
+  const count = index.readUInt32BE(8);
+  const end = index.length - hashBytes;
+  const starts: number[] = [];
+  let at = headerBytes;
+  for (let nameLength = 0; starts.length < count; ) {
+    if (at + fixedBytes > end) return 'the index is damaged';
+    const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
+    if (type !== fileTypes.file && type !== fileTypes.link)
+      return 'the index has a submodule or a sparse folder';
+    starts.push(at);
+    const entry = entryAt(index, at, version, nameLength);
+    ({ nameLength } = entry);
+    at = entry.end;
+  }
+  return findExtensionRisk(index, at, end, starts);
+}
+
+interface Entry {
+  readonly nameLength: number;
+  /** Where the next entry starts. */
+  readonly end: number;
+}
+
+function entryAt(index: Buffer, at: number, version: number, previousLength: number): Entry {
+  const bits = index.readUInt16BE(at + flagsOffset);
+  // A second field of flags. Only version 3 writes it, but git reads it in any version.
+  const isExtended = (bits & flags.extended) !== 0;
+  let name = at + fixedBytes + (isExtended ? 2 : 0);
+  const given = bits & flags.nameLength;
+  if (version < 4) {
+    const nameLength = given < flags.nameLength ? given : textLength(index, name);
+    const size = name - at + nameLength;
+    // One to eight zero bytes follow, so that the size is a multiple of eight.
+    return { nameLength, end: at + (size - (size % 8) + 8) };
+  }
+  // In version 4, a number says how many bytes to remove from the end of the previous name.
+  const removed = numberAt(index, name);
+  name = removed.end;
+  const kept = previousLength - removed.value;
+  if (kept < 0) throw new RangeError('a name shorter than nothing');
+  const added = textLength(index, name);
+  const nameLength = kept + added;
+  // Git trusts the given length, so a different one would make it read other entries.
+  if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
+  return { nameLength, end: name + added + 1 };
+}
+
+function textLength(index: Buffer, from: number): number {
+  const end = index.indexOf(0, from);
+  if (end === -1) throw new RangeError('a name without an end');
+  return end - from;
+}
+
+/** Numbers are coded as in packs (`OFS_DELTA`): seven bits a byte, each further byte adds one. */
+function numberAt(index: Buffer, from: number): { readonly value: number; readonly end: number } {
+  let byte = index.readUInt8(from);
+  let value = byte & 0x7f;
+  let end = from + 1;
+  // A name has at most 4096 bytes, so three bytes are enough.
+  for (; (byte & 0x80) !== 0; end++) {
+    if (end - from >= 3) throw new RangeError('too large a number');
+    byte = index.readUInt8(end);
+    value = ((value + 1) << 7) | (byte & 0x7f);
+  }
+  return { value, end };
+}
+
+function findExtensionRisk(
+  index: Buffer,
+  from: number,
+  end: number,
+  starts: readonly number[],
+): string | undefined {
+  let at = from;
+  while (at < end) {
+    const name = index.toString('latin1', at, at + 4);
+    const size = index.readUInt32BE(at + 4);
+    const next = at + 8 + size;
+    if (next > end) return 'the index is damaged';
+    if (name === 'link') return 'the index is split into two files';
+    if (!harmlessExtensions.has(name)) return 'the index has an unknown extension';
+    if (name === 'IEOT' && !isTableOf(index.subarray(at + 8, next), starts))
+      return 'the index has a second list of entries';
+    at = next;
+  }
+  return at === end ? undefined : 'the index is damaged';
+}
+
+/**
+ * Whether a table of offsets has only blocks of these entries. Threads of git read the entries at
+ * these offsets, and not those that follow each other.
+ */
+function isTableOf(table: Buffer, starts: readonly number[]): boolean {
+  if (table.length % 8 !== 4 || table.readUInt32BE(0) !== 1) return false;
+  let entry = 0;
+  for (let at = 4; at < table.length; at += 8) {
+    if (table.readUInt32BE(at) !== starts[entry]) return false;
+    entry += table.readUInt32BE(at + 4);
+  }
+  return entry === starts.length;
+}

@@ -1,0 +1,27 @@
+import { join, resolve } from 'node:path';
+import { readRegularFile } from './read-regular-file.ts';
+import { branchOf } from './repository-risk.ts';
+import { findRepositoryRoot } from './run-git.ts';
+
+const maxBytes = 4096;
+const maxBranchLength = 200;
+
+/**
+ * Returns the current branch of the repository of a folder, without running git. Undefined without
+ * a repository or a branch, or if a file of the repository is not a short regular file.
+ */
+export async function readGitBranch(folder: string): Promise<string | undefined> {
+  const root = await findRepositoryRoot(folder);
+  if (root === undefined) return undefined;
+  const head = await readRegularFile(join(await gitFolder(root), 'HEAD'), maxBytes);
+  const name = /^heads\/(.+)$/.exec(branchOf(head?.toString('utf8') ?? '') ?? '')?.[1];
+  return name !== undefined && name.length <= maxBranchLength ? name : undefined;
+}
+
+/** In a linked worktree, `.git` is a file that contains the path of the git folder. */
+async function gitFolder(root: string): Promise<string> {
+  const path = join(root, '.git');
+  const pointer = await readRegularFile(path, maxBytes);
+  const target = /^gitdir: (.+)$/m.exec(pointer?.toString('utf8') ?? '')?.[1];
+  return target === undefined ? path : resolve(root, target.trim());
+}

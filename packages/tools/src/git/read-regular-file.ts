@@ -1,0 +1,36 @@
+import { constants, type Stats } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+
+// Without O_NONBLOCK, opening a FIFO blocks a thread of the process, and then even `process.exit`
+// waits for that thread. O_NOFOLLOW: a link of a repository can lead to any file.
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * Reads a file that an untrusted person may have created. Returns undefined if it does not exist,
+ * is not a regular file, has more than `maxBytes`, or cannot be read. It never blocks, and it does
+ * not follow a link in the last part of the path.
+ */
+export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer | undefined> {
+  // Opening a device can have side effects, so the kind is checked before and after opening.
+  const found = await lstat(path).catch(() => undefined);
+  if (!isReadable(found, maxBytes)) return undefined;
+  const file = await open(path, flags).catch(() => undefined);
+  try {
+    const stats = await file?.stat();
+    if (file === undefined || !isReadable(stats, maxBytes)) return undefined;
+    const bytes = Buffer.alloc(stats.size + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = (await file.read(bytes, length, bytes.length - length, length)).bytesRead;
+    // Another process changes the file right now.
+    return length === stats.size ? bytes.subarray(0, length) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await file?.close();
+  }
+}
+
+function isReadable(stats: Stats | undefined, maxBytes: number): stats is Stats {
+  return stats?.isFile() === true && stats.size <= maxBytes;
+}

@@ -1,0 +1,118 @@
+import { access, constants, lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isHarmlessGitConfig } from './git-config.ts';
+import { findIndexRisk } from './git-index.ts';
+import { readRegularFile } from './read-regular-file.ts';
+
+const maxBytes = { head: 1024, config: 1_048_576, index: 134_217_728 } as const;
+/** More entries in `.git` are not checked. The repository then counts as a risk. */
+const maxEntries = 50_000;
+
+/**
+ * Returns why git could run other programs, or read files outside the folder, if it reads the
+ * repository of this folder. Returns undefined if git uses the folder `.git` here, and nothing in
+ * it is known to do so. A folder from an untrusted source can contain any `.git`.
+ */
+export async function findRepositoryRisk(root: string): Promise<string | undefined> {
+  const own = join(root, '.git');
+  try {
+    return (
+      (await findDiscoveryRisk(own)) ??
+      (await findContentRisk(own)) ??
+      ((await mayExist(join(root, '.gitmodules'))) ? 'it has submodules' : undefined) ??
+      (await findConfigRisk(own)) ??
+      (await findRiskOfIndex(own))
+    );
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return `.git cannot be checked (${code})`;
+  }
+}
+
+/**
+ * If git does not accept `.git` as a repository, it uses another one: the folder itself, which then
+ * has its own configuration, or a folder above. Git accepts a folder with a valid `HEAD` and with
+ * `objects` and `refs` that can be entered.
+ */
+async function findDiscoveryRisk(own: string): Promise<string | undefined> {
+  for (const name of ['.', 'objects', 'refs']) {
+    const path = join(own, name);
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isDirectory() !== true) return `${join('.git', name)} is not a folder`;
+    await access(path, constants.R_OK | constants.X_OK);
+  }
+  const head = await readRegularFile(join(own, 'HEAD'), maxBytes.head);
+  return isValidHead(head?.toString('latin1')) ? undefined : '.git/HEAD is not valid';
+}
+
+function isValidHead(head: string | undefined): boolean {
+  if (head === undefined) return false;
+  return /^[0-9a-f]{40}\n?$/.test(head) || branchOf(head) !== undefined;
+}
+
+/** Returns the reference that a HEAD file names, without `refs/`. */
+export function branchOf(head: string): string | undefined {
+  const name = /^ref: refs\/([^\s~^:?*[\\]+)\n?$/.exec(head)?.[1];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: git allows none in a name
+  const isName = name !== undefined && !/[\u0000-\u001f\u007f]|\.\.|\/\/|^\/|\/$/.test(name);
+  return isName ? name : undefined;
+}
+
+/**
+ * Files of `.git` that lead to another folder with its own configuration or objects. Git runs the
+ * hook when it writes the index, which can happen during a command that only reads.
+ */
+const riskyEntries: ReadonlySet<string> = new Set([
+  'commondir',
+  'config.worktree',
+  'modules',
+  'hooks/post-index-change',
+  'objects/info/alternates',
+  'objects/info/http-alternates',
+]);
+/** Large folders whose files git finds only by their hashes. */
+const isStore = (path: string) => /^objects\/[0-9a-f]{2}$|^lfs$/.test(path);
+
+/**
+ * Searches `.git` for links and devices. Through a link git would show parts of any file or of
+ * another repository, and a FIFO would block it.
+ */
+async function findContentRisk(own: string): Promise<string | undefined> {
+  const folders = [''];
+  let count = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const entry of await opendir(join(own, folder))) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (++count > maxEntries) return '.git has too many entries';
+      if (riskyEntries.has(path)) return `it has .git/${path}`;
+      if (path.startsWith('sharedindex.')) return 'the index is split into two files';
+      if (!entry.isFile() && !entry.isDirectory())
+        return `.git/${path} is neither a file nor a folder`;
+      if (entry.isDirectory() && !isStore(path)) folders.push(path);
+    }
+  }
+  return undefined;
+}
+
+async function findConfigRisk(own: string): Promise<string | undefined> {
+  const config = await readRegularFile(join(own, 'config'), maxBytes.config);
+  if (config === undefined) return '.git/config cannot be read';
+  return isHarmlessGitConfig(config.toString('utf8'))
+    ? undefined
+    : '.git/config has settings that are not known to be harmless';
+}
+
+async function findRiskOfIndex(own: string): Promise<string | undefined> {
+  const path = join(own, 'index');
+  // A new repository has no index.
+  if (!(await mayExist(path))) return undefined;
+  const index = await readRegularFile(path, maxBytes.index);
+  return index === undefined ? '.git/index cannot be read' : findIndexRisk(index);
+}
+
+function mayExist(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+}

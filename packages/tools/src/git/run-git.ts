@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process';
+import { access, constants, lstat, realpath } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { type GitSetting, gitSafetyEnv } from './git-environment.ts';
+import { findRepositoryRisk } from './repository-risk.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Options of `runGit`. */
+export interface RunGitOptions {
+  /** Git starts in this folder, which may be below the root of the repository. */
+  readonly cwd: string;
+  /** The environment of the user. Git gets only its paths and languages. */
+  readonly env: Env;
+  readonly signal?: AbortSignal | undefined;
+  /** Git is stopped after this time. Default: 30 s. */
+  readonly timeoutMs?: number | undefined;
+  /** Git is stopped after this number of bytes. Default: 64 MiB. */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+/** The result of a git command that ended by itself or wrote too much. */
+export interface GitResult {
+  readonly output: Buffer;
+  /** True if git was stopped because its output was too long. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Runs a git command that only reads, without a shell. Git cannot run programs of the repository
+ * (see `gitSafetyEnv`), and uses only the repository that was checked. Returns undefined if there
+ * is no git, no repository, one with a risk (see `findRepositoryRisk`), or if the command fails.
+ *
+ * @example const files = await runGit(['ls-files', '-z'], { cwd, env: process.env });
+ */
+export async function runGit(
+  words: readonly string[],
+  options: RunGitOptions,
+): Promise<GitResult | undefined> {
+  const cwd = await realpath(options.cwd).catch(() => undefined);
+  const root = cwd && (await findRepositoryRoot(cwd));
+  if (!cwd || !root || (await findRepositoryRisk(root)) !== undefined) return undefined;
+  const program = await findProgram('git', root, options.env['PATH']);
+  if (program === undefined) return undefined;
+  const base = closedEnv(options.env, root);
+  const settings = await userGitSettings(program, root, { ...options, env: base });
+  const where = { GIT_DIR: join(root, '.git'), GIT_WORK_TREE: root };
+  const env = { ...gitSafetyEnv(base, { root, settings }), ...where };
+  return execute(program, ['--no-pager', ...words], { ...options, cwd, env });
+}
+
+/** Returns the nearest folder, from this one upwards, with a `.git`. */
+export async function findRepositoryRoot(from: string): Promise<string | undefined> {
+  // Deeper than any path that an operating system accepts.
+  const maxDepth = 1000;
+  let folder = from;
+  for (let depth = 0; depth < maxDepth; depth++) {
+    const found = await lstat(join(folder, '.git')).catch(() => undefined);
+    if (found !== undefined) return folder;
+    if (dirname(folder) === folder) return undefined;
+    folder = dirname(folder);
+  }
+  return undefined;
+}
+
+/**
+ * Returns the first program of that name on the search path that is outside the root. `npx` puts
+ * folders of the project on the path, which can contain a program with any name.
+ */
+export async function findProgram(
+  name: string,
+  root: string,
+  searchPath = '',
+): Promise<string | undefined> {
+  for (const folder of searchPath.split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const path = await realpath(join(folder, name)).catch(() => undefined);
+    if (path === undefined || isBelow(path, root) || isBelow(folder, root)) continue;
+    const isRunnable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isRunnable) return join(folder, name);
+  }
+  return undefined;
+}
+
+function isBelow(path: string, root: string): boolean {
+  const inside = relative(root, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+const passedVariables = ['HOME', 'XDG_CONFIG_HOME', 'USERPROFILE', 'SYSTEMROOT', 'TMPDIR', 'TEMP'];
+
+/** Only what git needs to start and to find the ignore file of the user. */
+function closedEnv(env: Env, root: string): Env {
+  const passed = passedVariables.map((name) => [name, env[name]] as const);
+  const folders = (env['PATH'] ?? '').split(delimiter);
+  const outside = folders.filter((folder) => isAbsolute(folder) && !isBelow(folder, root));
+  return { ...Object.fromEntries(passed), LC_ALL: 'C', PATH: outside.join(delimiter) };
+}
+
+/** Settings of the user that change what git reads and shows, but cannot run a program. */
+const harmlessUserSettings =
+  '^(safe\\.directory|core\\.(autocrlf|eol|excludesfile|quotepath|precomposeunicode|symlinks|filemode))$';
+const maxUserSettings = 100;
+
+/**
+ * Reads the harmless settings of the configuration files of the user and of the system, which git
+ * then does not read itself.
+ */
+export async function userGitSettings(
+  program: string,
+  root: string,
+  options: RunGitOptions,
+): Promise<readonly GitSetting[]> {
+  const safe = gitSafetyEnv(options.env, { root });
+  const { GIT_CONFIG_GLOBAL: _global, GIT_CONFIG_NOSYSTEM: _system, ...rest } = safe;
+  // No repository is here, so that its configuration is not read. Without the other settings, which
+  // would be listed too.
+  const env = { ...rest, GIT_DIR: '/dev/null', GIT_CONFIG_COUNT: '0' };
+  const words = ['config', '--null', '--get-regexp', harmlessUserSettings];
+  const found = await execute(program, words, { ...options, cwd: '/', env });
+  const lines = found?.output.toString('utf8').split('\0').slice(0, maxUserSettings) ?? [];
+  return lines.flatMap((line) => {
+    const [, name, value] = /^([^\n]+)\n(.*)$/s.exec(line) ?? [];
+    return name === undefined || value === undefined ? [] : [[name, value] as const];
+  });
+}
+
+async function execute(
+  program: string,
+  words: readonly string[],
+  { cwd, env, signal, timeoutMs = 30_000, maxOutputBytes = 67_108_864 }: RunGitOptions,
+): Promise<GitResult | undefined> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  const child = spawn(program, words, {
+    ...{ cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'ignore'], killSignal: 'SIGKILL' },
+    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+  });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (length >= maxOutputBytes) return;
+    chunks.push(chunk.subarray(0, maxOutputBytes - length));
+    length += chunk.length;
+    if (length >= maxOutputBytes) child.kill('SIGKILL');
+  });
+  const isDone = await new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+  const isCut = length >= maxOutputBytes;
+  return isDone || isCut ? { output: Buffer.concat(chunks), isCut } : undefined;
+}

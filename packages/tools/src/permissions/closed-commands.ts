@@ -1,0 +1,207 @@
+import { type OptionTable, type ParsedOptions, parseOptions } from './read-only/parse-options.ts';
+import { parseReadOnlyCommand } from './read-only/read-only-command.ts';
+import { readOnlyGitCommands } from './read-only/read-only-programs.ts';
+import type { Word } from './split-command.ts';
+
+/**
+ * A command of which a prefix rule covers only known arguments: `npm test`, `git log`. Other
+ * arguments could write any file, load any code, or do something else altogether.
+ */
+interface ClosedCommand extends OptionTable {
+  /** The meaning of other words. `inside`: names or paths inside the folder. Default: `inside`. */
+  readonly operands?: 'inside' | 'none' | readonly string[] | undefined;
+  /** Options with any text as their value: a message, a pattern. Other values are names or paths. */
+  readonly textOptions?: readonly string[] | undefined;
+  /** Whether `--` comes before more options of the same list, as in `npm test -- -t name`. */
+  readonly passesOn?: boolean | undefined;
+  /** Whether options have one dash, as in `go test -run=Name`. They get a second one here. */
+  readonly hasSingleDash?: boolean | undefined;
+}
+
+const words = (text: string): readonly string[] => text.split(/\s+/);
+
+/** Without -g, which means something else to npm itself. */
+const script: ClosedCommand = {
+  ...{ letters: 's', valued: 'tk', passesOn: true },
+  long: words('silent run bail verbose coverage no-coverage watch=false'),
+  longValued: words('grep testNamePattern test-name-pattern'),
+  textOptions: words('t k grep testNamePattern test-name-pattern'),
+};
+const vitestOrJest: ClosedCommand = {
+  ...{ letters: 'i', valued: 't' },
+  long: words('run bail verbose coverage no-coverage silent ci passWithNoTests runInBand'),
+  longValued: words('testNamePattern project'),
+  textOptions: words('t testNamePattern'),
+};
+const mocha: ClosedCommand = {
+  ...{ letters: 'bi', valued: 'gf', long: words('bail invert'), longValued: words('grep fgrep') },
+  textOptions: words('g f grep fgrep'),
+};
+const pytest: ClosedCommand = {
+  ...{ letters: 'vsxq', valued: 'k', long: words('verbose quiet'), textOptions: ['k'] },
+  longValued: words('maxfail tb'),
+};
+const tsc: ClosedCommand = {
+  ...{ letters: 'b', valued: 'p' },
+  long: words('noEmit build pretty strict skipLibCheck incremental version'),
+  longValued: ['project'],
+};
+const eslint: ClosedCommand = { long: words('fix quiet cache no-color max-warnings=0 color') };
+const prettier: ClosedCommand = {
+  letters: 'cwlu',
+  long: words('check write list-different ignore-unknown'),
+};
+const biome: ClosedCommand = {
+  operands: 'inside',
+  long: words('write fix unsafe error-on-warnings'),
+};
+const cargo: ClosedCommand = {
+  ...{ letters: 'qvr', valued: 'pj', passesOn: true },
+  long: words(`all workspace release lib bins tests examples benches all-targets all-features
+    no-default-features quiet verbose locked offline frozen no-run no-fail-fast no-deps check
+    nocapture ignored include-ignored exact`),
+  longValued: words('package exclude features test bin example bench jobs test-threads'),
+};
+const go: ClosedCommand = {
+  hasSingleDash: true,
+  long: words('v race short cover failfast json n x a'),
+  longValued: words('run skip count timeout bench benchtime parallel cpu tags'),
+  textOptions: words('run skip bench'),
+};
+const makeTargets = words('test tests check lint build all fmt format');
+const make: ClosedCommand = {
+  ...{ letters: 'skBij0123456789', operands: makeTargets },
+  long: words('silent keep-going always-make'),
+};
+
+/** The commands by their first words. A rule for all of them can be granted in the chat. */
+const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
+  ['git add', { letters: 'AuvnN', long: words('all update verbose dry-run intent-to-add') }],
+  [
+    'git commit',
+    {
+      ...{ letters: 'aqvs', valued: 'm', textOptions: ['m', 'message'], longValued: ['message'] },
+      long: words('all amend no-edit quiet verbose signoff allow-empty'),
+    },
+  ],
+  ...['npm', 'pnpm', 'yarn', 'bun'].map((name) => [`${name} test`, script] as const),
+  ['npm t', script],
+  ['pnpm t', script],
+  ...['build', 'check', 'test', 'clippy', 'fmt', 'doc', 'bench'].map(
+    (name) => [`cargo ${name}`, cargo] as const,
+  ),
+  ...['build', 'test', 'vet'].map((name) => [`go ${name}`, go] as const),
+  ...makeTargets.map((name) => [`make ${name}`, make] as const),
+  ...['', 'npx '].flatMap((by) => [
+    [`${by}tsc`, tsc] as const,
+    [`${by}eslint`, eslint] as const,
+    [`${by}prettier`, prettier] as const,
+    [`${by}vitest`, vitestOrJest] as const,
+    [`${by}jest`, vitestOrJest] as const,
+    [`${by}mocha`, mocha] as const,
+    ...['check', 'lint', 'format'].map((name) => [`${by}biome ${name}`, biome] as const),
+  ]),
+  ['pytest', pytest],
+]);
+
+/**
+ * Returns the first words of a command for which a rule can be granted, or undefined if only the
+ * whole line can be granted.
+ */
+export function closedPrefix(given: readonly string[]): readonly string[] | undefined {
+  const found = lookUp(given);
+  return found?.command === undefined ? undefined : given.slice(0, found.length);
+}
+
+interface FoundCommand {
+  /** Number of words that name the command. */
+  readonly length: number;
+  /** Undefined for a git command that only reads. It needs no rule. */
+  readonly command: ClosedCommand | undefined;
+}
+
+const scriptRunners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+
+function lookUp(given: readonly string[]): FoundCommand | undefined {
+  const [program = '', verb = '', name = ''] = given;
+  for (const length of [3, 2, 1]) {
+    const command = projectCommands.get(given.slice(0, length).join(' '));
+    if (command !== undefined && given.length >= length) return { length, command };
+  }
+  if (scriptRunners.has(program) && verb === 'run' && /^\w[\w:.-]*$/.test(name))
+    return { length: 3, command: script };
+  const isReader = program === 'git' && readOnlyGitCommands.has(verb);
+  return isReader ? { length: 2, command: undefined } : undefined;
+}
+
+/** The paths that arguments name, which the caller checks, or undefined if one is not covered. */
+export type CoveredPaths = readonly string[];
+
+/**
+ * Returns what the further words of a command name if a prefix rule covers them. `ruleWords` are
+ * the words of the rule, and `given` is the whole command. With `isGranted`, the rule was granted
+ * in the chat and covers no arguments of other commands.
+ */
+export function coveredPaths(
+  ruleWords: readonly string[],
+  given: readonly Word[],
+  isGranted: boolean,
+): CoveredPaths | undefined {
+  const found = lookUp(ruleWords);
+  const rest = given.slice(ruleWords.length);
+  if (found === undefined) return isGranted && rest.length > 0 ? undefined : [];
+  if (!rest.every(isNeverOption)) return undefined;
+  if (found.command === undefined) return readPathsOf(given);
+  return pathsOfArguments(
+    rest.map(({ text }) => text),
+    found.command,
+  );
+}
+
+function readPathsOf(given: readonly Word[]): CoveredPaths | undefined {
+  const read = parseReadOnlyCommand(given.map(({ text }) => ({ text, isPlain: true })));
+  return read?.paths.map(({ path }) => path);
+}
+
+/**
+ * Whether the shell cannot turn a word into an option or a path elsewhere. Wildcards are accepted
+ * in a name after plain folders: `src/*.ts`, but not in `*.ts`, which may match `--force`.
+ */
+function isNeverOption({ text, isPlain }: Word): boolean {
+  return (
+    isPlain ||
+    /^(?:\w[\w.@+,-]*\/)*\w[\w.@+,*?-]*$|^(?:\w[\w.@+,-]*\/)+[*?][\w.@+,*?-]*$/.test(text)
+  );
+}
+
+function pathsOfArguments(
+  given: readonly string[],
+  command: ClosedCommand,
+): CoveredPaths | undefined {
+  const { operands = 'inside', textOptions = [], passesOn = false } = command;
+  const separator = passesOn ? given.indexOf('--') : -1;
+  const own = given.filter((_, at) => at !== separator);
+  const parsed = parseWords(own, command);
+  if (parsed === undefined) return undefined;
+  const values = parsed.values.filter(({ name }) => !textOptions.includes(name));
+  const paths = [...parsed.operands, ...values.map(({ value }) => value)];
+  const isKnown = (operand: string) =>
+    operands === 'inside' || (operands !== 'none' && operands.includes(operand));
+  return parsed.operands.every(isKnown) && paths.every(isInsideText) ? paths : undefined;
+}
+
+function parseWords(given: readonly string[], command: ClosedCommand): ParsedOptions | undefined {
+  const { long = [], hasSingleDash = false } = command;
+  const plain = hasSingleDash ? given.map((word) => word.replace(/^-(?=[a-z])/, '--')) : given;
+  // `watch=false` in the list stands for exactly this value.
+  const fixed = long.filter((name) => name.includes('=')).map((name) => `--${name}`);
+  return parseOptions(
+    plain.filter((word) => !fixed.includes(word)),
+    { ...command, long: long.filter((name) => !name.includes('=')) },
+  );
+}
+
+/** Whether a word cannot be a path outside of the folder, an assignment or a hidden option. */
+function isInsideText(text: string): boolean {
+  return !/^[-/~@]|=|(?:^|\/)\.\.(?:\/|$)/.test(text) && !text.includes('://');
+}

@@ -1,0 +1,55 @@
+import { opendir, readFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { readProtection } from '../protected-paths.ts';
+import type { ReadPath } from './read-only-command.ts';
+
+interface FindSecretOptions {
+  readonly root: string;
+  /** Whether the search leaves out names that start with a dot. */
+  readonly skipsHidden?: boolean | undefined;
+  /** Whether tools may read a path without asking. */
+  readonly mayRead: (path: ReadPath) => boolean;
+}
+
+/** Installed packages are published, so their keys are those of tests. */
+const publishedFolder = 'node_modules';
+
+/** A search of more entries is asked for, because looking at all of them takes too long. */
+const maxEntries = 50_000;
+
+/**
+ * Returns why to ask before a program reads all files below a path: one of them looks like a
+ * secret, or there are too many to look at. It does not follow links, like the programs. Returns
+ * undefined for a file, which the caller checks.
+ */
+export async function findSecretBelow(
+  real: string,
+  { root, skipsHidden = false, mayRead }: FindSecretOptions,
+): Promise<string | undefined> {
+  const folders = [real];
+  const shownPath = (path: string) => relative(root, path).split(sep).join('/');
+  let entries = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    // A program cannot read what this process cannot read, and a file has no entries.
+    const listed = await opendir(folder).catch(() => undefined);
+    if (listed === undefined) continue;
+    for await (const entry of listed) {
+      if (++entries > maxEntries)
+        return `The search would read more than ${maxEntries} files, and some may be secret`;
+      const path = join(folder, entry.name);
+      if (skipsHidden && entry.name.startsWith('.')) continue;
+      if (entry.isDirectory() && entry.name !== publishedFolder) folders.push(path);
+      if (!entry.isFile() || readProtection(shownPath(path)) === undefined) continue;
+      if (mayRead({ path, kind: 'read' }) || (await isHarmlessGitFile(path))) continue;
+      return `The search would read ${shownPath(path)}, which looks like a secret. The tool grep leaves it out`;
+    }
+  }
+  return undefined;
+}
+
+/** Almost every workspace has a `.git/config`. It is a secret only if it contains a password. */
+async function isHarmlessGitFile(path: string): Promise<boolean> {
+  if (!path.endsWith(`${sep}.git${sep}config`)) return false;
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  return text !== undefined && !/:\/\/[^\s/]*@|header|token|password|secret/i.test(text);
+}

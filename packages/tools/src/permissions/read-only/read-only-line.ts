@@ -1,0 +1,116 @@
+import { splitCommand, type Word } from '../split-command.ts';
+
+/**
+ * Whether every program of a command line is known to only read. Pipes, `&&`, `||`, `;`, globs,
+ * `2>&1` and redirections to `/dev/null` are accepted. Substitutions, variables and other
+ * redirections are not.
+ *
+ * This is not a security check. The list is wide, the options of a program are checked only
+ * roughly, and nothing is known about the files that the line reads. Use it only to choose a
+ * sandbox in which nothing can be changed and nothing can be sent.
+ *
+ * @example
+ * isReadOnlyLine("git log --oneline | head -5"); // true
+ * isReadOnlyLine('find . -delete'); // false
+ */
+export function isReadOnlyLine(line: string): boolean {
+  const { parts, unsupportedSyntax } = splitCommand(line);
+  return unsupportedSyntax === undefined && parts.length > 0 && parts.every(isReader);
+}
+
+function isReader([program, ...rest]: readonly Word[]): boolean {
+  if (program?.isPlain !== true) return false;
+  const words = rest.map(({ text }) => text);
+  if (versionPrograms.has(program.text)) return words.length === 1 && isVersion(words[0] ?? '');
+  if (program.text === 'git') return isReadingGit(words);
+  if (program.text === 'sed') return isReadingSed(words);
+  const refused = readers.get(program.text);
+  return refused !== undefined && !words.some((word) => refused.test(word));
+}
+
+const nothing = /(?!)/;
+
+/** Programs that only read, and the arguments with which they do more. */
+const readers: ReadonlyMap<string, RegExp> = new Map([
+  ...`[ b2sum base32 base64 basename cat cd cksum cmp column comm cut df diff dirname du echo egrep
+    expand expr false fgrep file fmt fold grep head hexdump id join jq ls md5sum nl nproc numfmt od
+    paste pr printf pwd readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum shuf
+    stat strings sum tac tail test tr true tsort type uname unexpand wc which whoami`
+    .split(/\s+/)
+    .map((name) => [name, nothing] as const),
+  ['date', /^(?!\+|-[uIR]|--(?:utc|iso-8601|rfc|date|reference))/],
+  ['fd', /^(?:-[a-zA-Z]*[xX]|--exec)/],
+  ['find', /^-(?:exec|ok|delete|fprint|fls)/],
+  ['hostname', /^(?!-[fsidI]$)/],
+  ['rg', /^--(?:pre|hostname-bin)/],
+  ['sort', /^(?:-[a-zA-Z]*[oT]|--(?:output|compress|temporary))/],
+  ['tree', /^(?:-[a-zA-Z]*[oR]|--output)/],
+  // The second operand of these is a file that they write.
+  ['uniq', /^(?!-)/],
+  ['xxd', /^-[a-z]*r/],
+]);
+
+/** Programs that run code of their own, but only print their version with this option. */
+const versionPrograms: ReadonlySet<string> = new Set(
+  `bun bundle cargo clang cmake composer deno docker dotnet g++ gcc go gradle java javac kotlin make
+  mvn node npm npx perl php pip pip3 pnpm poetry python python3 ruby rustc rustup swift tsc uv
+  yarn`.split(/\s+/),
+);
+
+function isVersion(word: string): boolean {
+  return ['--version', '-version', '-V', '-v', 'version'].includes(word);
+}
+
+const gitReaders: ReadonlySet<string> = new Set(
+  `blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref grep log ls-files
+  ls-tree merge-base name-rev reflog rev-list rev-parse shortlog show show-ref status version
+  whatchanged`.split(/\s+/),
+);
+
+/** Git subcommands that list if all their arguments are options of a list. */
+const gitLists: ReadonlyMap<string, RegExp> = new Map([
+  ['branch', /^(?:-[avr]+|--(?:all|remotes|list|show-current|merged|no-merged|contains|sort=.*))$/],
+  ['config', /^(?:--(?:get|get-all|list|show-origin|show-scope|name-only)|-l|\w[\w.-]*)$/],
+  ['remote', /^(?:-v|--verbose|get-url|\w[\w.-]*)$/],
+  ['stash', /^(?:list|show)$/],
+  ['tag', /^(?:-[ln]\d*|--(?:list|sort=.*|contains|merged))$/],
+  ['worktree', /^list$/],
+]);
+
+function isReadingGit(words: readonly string[]): boolean {
+  const start = words[0] === '--no-pager' ? 1 : 0;
+  const [name = '', ...rest] = words.slice(start);
+  if (name === '--version') return rest.length === 0;
+  if (name === 'remote' || name === 'config') return isReadingPair(name, rest);
+  if (name === 'reflog' && !/^(?:show|-.*|)$/.test(rest[0] ?? '')) return false;
+  const lists = gitLists.get(name);
+  if (lists !== undefined)
+    return (name !== 'stash' || rest.length > 0) && rest.every((word) => lists.test(word));
+  return gitReaders.has(name) && !rest.some((word) => /^(?:--output|--open|-O)/.test(word));
+}
+
+/** With the wrong number of words, these change the settings. */
+function isReadingPair(name: 'remote' | 'config', words: readonly string[]): boolean {
+  const isKnown = words.every((word) => gitLists.get(name)?.test(word));
+  if (name === 'remote')
+    return isKnown && (words.length === 0 || /^(?:-v|--verbose|get-url)$/.test(words[0] ?? ''));
+  return isKnown && /^(?:--get|--get-all|--list|-l)$/.test(words[0] ?? '');
+}
+
+/** One sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. */
+const sedCommand =
+  /^\s*(?:(?:\d+|\$|\/[^/\\]*\/)(?:,(?:\+?\d+|\$|\/[^/\\]*\/))?\s*!?)?\s*(?:[pdq=]|s([/|#,])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gpiI0-9]*)?\s*$/;
+
+function isReadingSed(words: readonly string[]): boolean {
+  const options = words.filter((word) => /^-./.test(word));
+  if (!options.every((word) => /^-(?:[nErsz]+|-quiet|-silent|-regexp-extended|e)$/.test(word)))
+    return false;
+  const scripts = words.includes('-e')
+    ? words.filter((_, at) => words[at - 1] === '-e')
+    : words.filter((word) => !options.includes(word)).slice(0, 1);
+  return scripts.length > 0 && scripts.every((script) => script.split(';').every(isSedCommand));
+}
+
+function isSedCommand(text: string): boolean {
+  return sedCommand.test(text);
+}

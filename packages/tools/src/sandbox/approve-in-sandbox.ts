@@ -1,0 +1,70 @@
+import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import { commandOf, type PolicyCall } from '../permissions/decide.ts';
+import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
+
+/** The tool that a sandbox confines. */
+const confinedTool = 'bash';
+
+/**
+ * Names for rules on commands that leave the sandbox. No tool can have such a name, and no rule for
+ * `bash` or for all tools covers them.
+ */
+export const sandboxRuleNames = { network: 'bash+network', outside: 'bash+outside' } as const;
+
+type Approve = (call: PendingCall) => Promise<ApprovalDecision>;
+
+/**
+ * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because
+ * the sandbox lets it change and send nothing. A command that asks for the network or to run outside
+ * of the sandbox always needs approval, unless a rule with the tool `bash+network` or `bash+outside`
+ * allows it. Use it only if `bashTool` has a sandbox.
+ *
+ * @example approveInSandbox(() => policy, approveByPolicy(policy, workspace), unaskedReading(() => policy));
+ */
+export function approveInSandbox(
+  current: () => PermissionPolicy,
+  approve: Approve,
+  reading: UnaskedReading,
+): Approve {
+  return async (pending) => {
+    const call = { tool: pending.call.name, input: pending.input };
+    const ruling = await approve(pending);
+    if (call.tool !== confinedTool) return ruling;
+    const decision = typeof ruling === 'string' ? ruling : ruling.decision;
+    if (decision === 'deny') return ruling;
+    const more = asksForMore(call);
+    if (more !== undefined) return decideOnLeaving(current(), call, more);
+    if (decision === 'allow' || (await reading.hiddenPaths(call)) === undefined) return ruling;
+    return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
+  };
+}
+
+const leavingReasons = {
+  network: 'It runs with network, which the sandbox does not give',
+  outside: 'It runs outside the sandbox, with all rights of your user',
+} as const;
+
+/** Only a rule that names the permission to leave the sandbox can allow it. */
+function decideOnLeaving(
+  policy: PermissionPolicy,
+  call: PolicyCall,
+  more: keyof typeof sandboxRuleNames,
+): ApprovalDecision {
+  const tool = sandboxRuleNames[more];
+  const counts = (rule: PermissionRule) => rule.decision !== 'allow' || rule.tool === tool;
+  const strict = permissionPolicy({
+    ...policy,
+    rules: policy.rules.filter(counts),
+    remembered: policy.remembered.filter(counts),
+    kinds: { ...policy.kinds, [tool]: 'run' },
+    freeReading: false,
+  });
+  const command = commandOf(call);
+  const { decision, reason } = strict.decide({ tool, input: { command } });
+  if (decision !== 'ask') return { decision, reason };
+  const rule = { tool, command, exact: true, decision: 'allow' };
+  const lasting = command === undefined ? {} : { rule: JSON.stringify(rule) };
+  return { decision, reason: leavingReasons[more], ...lasting };
+}

@@ -1,0 +1,180 @@
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
+import { type GuardedPath, isBelow } from './protected-paths.ts';
+
+/** What one command may see and change, with all paths resolved. */
+export interface BubblewrapView {
+  readonly view: SandboxProfile | 'closed';
+  readonly root: string;
+  readonly network: boolean;
+  /** A folder of the host that is `/tmp` inside. */
+  readonly temporary: string;
+  /** An empty file of the host. */
+  readonly emptyFile: string;
+  /** Further folders and files that the command may change. */
+  readonly writable: readonly string[];
+  readonly guarded: readonly GuardedPath[];
+  /** Absolute paths to hide from this command only. */
+  readonly hide: readonly string[];
+  /** The `PATH` of the command. */
+  readonly path: string;
+  readonly limits: {
+    readonly processes: number;
+    readonly openFiles: number;
+    readonly fileBytes: number;
+  };
+}
+
+/**
+ * Returns the arguments of bubblewrap. Later mounts cover earlier ones, so the order is: the disk,
+ * hidden places, the workspace, and guarded places in it. The seccomp filter is descriptor 3.
+ */
+export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['command']): string[] {
+  const { root, network, limits } = view;
+  const inside = view.guarded.filter(({ path }) => roots(view).some((one) => isBelow(one, path)));
+  const outside = view.guarded.filter((one) => !inside.includes(one));
+  return [
+    ...[
+      '--unshare-user',
+      '--unshare-pid',
+      '--unshare-ipc',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+    ],
+    ...(network ? [] : ['--unshare-net']),
+    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--seccomp', '3'],
+    ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
+    // As root, a process could write settings of the kernel in /proc.
+    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
+    ...['--bind', view.temporary, '/tmp'],
+    ...(view.view === 'closed' ? [] : runtimeFolders(view)),
+    ...outside.flatMap((one) => guardArgs(one, view)),
+    ...roots(view).flatMap((folder) => [bindOf(view), folder, folder]),
+    ...inside.flatMap((one) => guardArgs(one, view)),
+    // Opening a device through a mount that allows none fails: "Permission denied".
+    ...view.hide.flatMap((path) => hideArgs(path)),
+    ...['--chdir', root, '--', '/bin/sh', '-c', limitScript(limits), 'sh', ...command],
+  ];
+}
+
+function roots({ root, writable, view }: BubblewrapView): readonly string[] {
+  return view === 'closed' ? [root] : [...writable, root];
+}
+
+function bindOf({ view }: BubblewrapView): string {
+  return view === 'workspace' ? '--bind' : '--ro-bind';
+}
+
+const systemFolders = [
+  'bin',
+  'gnu',
+  'lib',
+  'lib32',
+  'lib64',
+  'libx32',
+  'nix',
+  'opt',
+  'sbin',
+  'usr',
+];
+/** Settings that programs need to start, to show dates and to show the names of users. */
+const systemSettings = [
+  ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias'],
+  ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
+];
+
+/** Mounts only the programs of the system and the settings that they need. */
+function systemOnly(): readonly string[] {
+  const names = [...systemFolders, ...systemSettings.map((name) => `etc/${name}`)];
+  return names.flatMap((name) => {
+    const path = `/${name}`;
+    const entry = lstatSync(path, { throwIfNoEntry: false });
+    if (entry === undefined) return [];
+    return entry.isSymbolicLink()
+      ? ['--symlink', readlinkSync(path), path]
+      : ['--ro-bind', path, path];
+  });
+}
+
+/**
+ * Replaces the folders with the sockets of running services. Programs below `/run` and the
+ * addresses of the name servers stay.
+ */
+function runtimeFolders({ network, path }: BubblewrapView): readonly string[] {
+  const masked = ['/run', '/var/run', '/var/tmp'].filter((folder) => isRealFolder(folder));
+  const isMasked = (one: string) => masked.some((folder) => isBelow(folder, one));
+  const programs = path.split(':').filter((folder) => isMasked(folder) && existsSync(folder));
+  const servers = network ? realPathOf('/etc/resolv.conf') : undefined;
+  const kept = [...programs, ...(servers !== undefined && isMasked(servers) ? [servers] : [])];
+  return [
+    ...masked.flatMap((folder) => ['--tmpfs', folder]),
+    ...kept.flatMap((one) => ['--ro-bind', one, one]),
+  ];
+}
+
+function isRealFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function guardArgs(
+  { path, guard, isFolder }: GuardedPath,
+  view: BubblewrapView,
+): readonly string[] {
+  // In the closed view, only the workspace and the system are there.
+  const isThere = [view.root, ...systemFolders.map((name) => `/${name}`)].some(
+    (folder) => path === folder || isBelow(folder, path),
+  );
+  if (view.view === 'closed' && !isThere) return [];
+  switch (guard) {
+    case 'pinned':
+      return [bindOf(view), path, path];
+    case 'read-only':
+      return ['--ro-bind', path, path];
+    case 'hidden': {
+      if (!isFolder) return ['--ro-bind', view.emptyFile, path];
+      const holdsRoot = roots(view).some((root) => root === path || isBelow(path, root));
+      // Mounts follow below this folder, so it must be writable until then.
+      if (holdsRoot) return ['--tmpfs', path];
+      return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
+    }
+  }
+}
+
+function hideArgs(path: string): readonly string[] {
+  if (!isRealFolder(path)) return ['--ro-bind', '/dev/null', path];
+  return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
+}
+
+/**
+ * A shell script that sets the limits and then runs its arguments. A limit that the system has set
+ * lower stays. Shells use different letters for the number of processes.
+ */
+function limitScript({ processes, openFiles, fileBytes }: BubblewrapView['limits']): string {
+  const blocks = Math.ceil(fileBytes / 512);
+  return [
+    'ulimit -c 0 2>/dev/null',
+    `ulimit -n ${openFiles} 2>/dev/null`,
+    `ulimit -f ${blocks} 2>/dev/null`,
+    `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
+    'exec "$@"',
+  ].join('\n');
+}
+
+/** The environment inside: caches and temporary files go to the private `/tmp`. */
+export function sandboxEnv(env: Readonly<Record<string, string>>): Record<string, string> {
+  return {
+    ...env,
+    TMPDIR: '/tmp',
+    XDG_CACHE_HOME: join('/tmp', '.cache'),
+    npm_config_cache: join('/tmp', '.npm'),
+  };
+}

@@ -1,0 +1,229 @@
+import { spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type PreparedCommand,
+  type Sandbox,
+  SandboxError,
+  type SandboxOptions,
+  type SandboxRequest,
+  type SandboxSearch,
+} from '../contract/sandbox.ts';
+import { bubblewrapArgs, sandboxEnv } from './bubblewrap-args.ts';
+import { keyPlaces } from './key-places.ts';
+import { type GuardPlan, planGuards } from './protected-paths.ts';
+import { seccompFilter } from './seccomp-filter.ts';
+import { watchNames } from './watch-names.ts';
+
+/**
+ * Where bubblewrap can be. PATH is not used, because a repository can put a program of this name
+ * into a folder that a package manager adds to PATH.
+ */
+const programs = [
+  '/usr/bin/bwrap',
+  '/bin/bwrap',
+  '/usr/local/bin/bwrap',
+  '/run/current-system/sw/bin/bwrap',
+  '/nix/var/nix/profiles/default/bin/bwrap',
+  '/home/linuxbrew/.linuxbrew/bin/bwrap',
+] as const;
+
+const install =
+  'Install bubblewrap: apt install bubblewrap, dnf install bubblewrap or pacman -S bubblewrap';
+const permit =
+  'Allow user namespaces: set kernel.unprivileged_userns_clone=1, or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap. A container must permit them too';
+
+/** Checks whether bubblewrap can run here, and returns a sandbox that uses it. */
+export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSearch> {
+  const program = programs.find((path) => existsSync(path));
+  if (program === undefined)
+    return { sandbox: undefined, reason: 'bubblewrap is not installed', advice: install };
+  const { unixSockets = false } = options;
+  const filter = seccompFilter(process.arch, { unixSockets });
+  if (filter === undefined) {
+    const reason = `there is no filter for system calls on ${process.arch}`;
+    return { sandbox: undefined, reason, advice: 'Use a machine with x64 or arm64' };
+  }
+  const home = createHome(filter);
+  const sandbox = new Bubblewrap(program, home, options);
+  const problem = await probe(sandbox);
+  if (problem === undefined) return { sandbox };
+  home.remove();
+  return { sandbox: undefined, reason: `bubblewrap cannot run: ${problem}`, advice: permit };
+}
+
+/** The files of the host that a sandbox uses. They are removed when this process exits. */
+interface SandboxHome {
+  readonly temporary: string;
+  readonly emptyFile: string;
+  /** A descriptor of the filter. Its file has no name, so that no command can change it. */
+  readonly filter: number;
+  remove(): void;
+}
+
+const homes = new Set<() => void>();
+
+function removeHomes(): void {
+  for (const remove of homes) remove();
+}
+
+function createHome(filter: Uint8Array): SandboxHome {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
+  const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  mkdirSync(temporary, { mode: 0o700 });
+  writeFileSync(emptyFile, '', { mode: 0o400 });
+  writeFileSync(filterFile, filter, { mode: 0o400 });
+  const descriptor = openSync(filterFile, 'r');
+  unlinkSync(filterFile);
+  const remove = () => {
+    homes.delete(remove);
+    closeSync(descriptor);
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // A command has made a folder that cannot be removed.
+    }
+  };
+  if (homes.size === 0) process.once('exit', removeHomes);
+  homes.add(remove);
+  return { temporary, emptyFile, filter: descriptor, remove };
+}
+
+const probeTimeoutMs = 5000;
+
+/** Runs a program in the strictest view. Returns the problem, if there is one. */
+async function probe(sandbox: Sandbox): Promise<string | undefined> {
+  const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
+  const { program, args, fds, finish } = await sandbox.prepare(request);
+  try {
+    return await new Promise((resolve) => {
+      const env = { PATH: '/usr/bin:/bin' };
+      const stdio = ['ignore', 'ignore', 'pipe', ...fds] as ('ignore' | 'pipe' | number)[];
+      const child = spawn(program, args, { env, stdio, timeout: probeTimeoutMs, killSignal: 9 });
+      const said: Buffer[] = [];
+      child.stderr?.on(
+        'data',
+        (bytes: Buffer) => void (said.length < maxLines && said.push(bytes)),
+      );
+      child.once('error', ({ message }) => resolve(message));
+      child.once('close', (code) => resolve(code === 0 ? undefined : problemOf(said, code)));
+    });
+  } finally {
+    await finish();
+  }
+}
+
+const maxLines = 10;
+
+function problemOf(said: readonly Buffer[], code: number | null): string {
+  const [line = ''] = Buffer.concat(said).toString('utf8').trim().split('\n');
+  return line.replace(/^bwrap: /, '') || `it ended with code ${code}`;
+}
+
+const defaultLimits = { processes: 4096, openFiles: 65_536, fileBytes: 16 * 2 ** 30 };
+
+interface SharedPlan extends GuardPlan {
+  users: number;
+}
+
+class Bubblewrap implements Sandbox {
+  readonly name = 'bubblewrap';
+  readonly profile: Sandbox['profile'];
+  readonly network: boolean;
+  readonly #program: string;
+  readonly #home: SandboxHome;
+  readonly #options: SandboxOptions;
+  /**
+   * The plans of workspaces in which commands run now. A second command uses the plan of the first,
+   * because a running command could deceive a new check.
+   */
+  readonly #plans = new Map<string, SharedPlan>();
+
+  constructor(program: string, home: SandboxHome, options: SandboxOptions) {
+    this.#program = program;
+    this.#home = home;
+    this.#options = options;
+    this.profile = options.profile ?? 'workspace';
+    this.network = options.network ?? false;
+  }
+
+  async prepare(request: SandboxRequest): Promise<PreparedCommand> {
+    const { root, env, view = this.profile, network = this.network, hide = [] } = request;
+    if (root === '/') throw cannotConfineRoot();
+    const { temporary, emptyFile } = this.#home;
+    const writable = this.#writable();
+    const plan = this.#enter(root, writable);
+    try {
+      const { limits: given } = this.#options;
+      const limits = {
+        processes: given?.processes ?? defaultLimits.processes,
+        openFiles: given?.openFiles ?? defaultLimits.openFiles,
+        fileBytes: given?.fileBytes ?? defaultLimits.fileBytes,
+      };
+      const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
+      const args = bubblewrapArgs(
+        { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },
+        request.command,
+      );
+      // Each command reads the filter from the start, so each needs a descriptor of its own.
+      const filter = openSync(`/proc/self/fd/${this.#home.filter}`, 'r');
+      const names = watchNames(view === 'workspace' ? plan.watched : []);
+      const finish = async () => {
+        closeSync(filter);
+        this.#leave(root, plan);
+        return names.finish();
+      };
+      const { blocked } = names;
+      const program = this.#program;
+      return {
+        ...{ program, args, env: sandboxEnv(env), fds: [filter], endsTogether: true },
+        ...{ blocked, finish },
+      };
+    } catch (error) {
+      this.#leave(root, plan);
+      throw error;
+    }
+  }
+
+  #writable(): readonly string[] {
+    const { writable = [] } = this.#options;
+    return writable.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  }
+
+  #enter(root: string, writable: readonly string[]): SharedPlan {
+    const known = this.#plans.get(root);
+    if (known !== undefined) {
+      known.users++;
+      return known;
+    }
+    const { hide = [], protect = [] } = this.#options;
+    const places = { ...keyPlaces(process.env), hide, protect };
+    const plan = { ...planGuards({ root, writable: [root, ...writable], ...places }), users: 1 };
+    this.#plans.set(root, plan);
+    return plan;
+  }
+
+  #leave(root: string, plan: SharedPlan): void {
+    plan.users--;
+    if (plan.users === 0) this.#plans.delete(root);
+  }
+}
+
+function cannotConfineRoot(): SandboxError {
+  const message =
+    'Cannot run the command in a sandbox: the workspace is the whole disk (/). Choose another folder, or switch the sandbox off';
+  return new SandboxError('cannot_confine', message, { path: '/' });
+}

@@ -1,0 +1,63 @@
+import type { SandboxRequest } from '../contract/sandbox.ts';
+
+/** How a failed command was confined. */
+export interface FailedCommand {
+  /** The end of its output. */
+  readonly output: string;
+  readonly exitCode: number | null;
+  readonly view: NonNullable<SandboxRequest['view']>;
+  readonly network: boolean;
+}
+
+const networkErrors =
+  /network is unreachable|could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|ENETUNREACH|no address associated|failed to connect|cannot assign requested address|connection refused|ECONNREFUSED|no such host|nodename nor servname|unable to access 'https?:|dns error|UnknownHostException/i;
+const writeErrors =
+  /read-only file system|EROFS|device or resource busy|EBUSY|cross-device link|EXDEV/i;
+const deniedErrors =
+  /operation not permitted|EPERM|permission denied|EACCES|sandbox_apply|deny\(\d\)/i;
+const missingErrors = /no such file or directory|ENOENT|command not found|not a git repository/i;
+
+/** Maximum length of the output that is searched for error messages. */
+const maxSearched = 20_000;
+
+/**
+ * Returns a note for the model if a command probably failed because of the sandbox, and tells how
+ * to ask for more. The messages of programs are the only evidence, so the note says "may".
+ */
+export function explainFailure({
+  output,
+  exitCode,
+  view,
+  network,
+}: FailedCommand): string | undefined {
+  if (exitCode === 0) return undefined;
+  const text = output.slice(-maxSearched);
+  const outside = 'outside_sandbox: true runs it without the sandbox, if the user approves';
+  if (
+    view === 'closed' &&
+    [writeErrors, deniedErrors, missingErrors, networkErrors].some((form) => form.test(text))
+  )
+    return `The sandbox may be the reason: this command ran without a question, so it could only read the workspace and programs of the system. ${outside}`;
+  if (!network && networkErrors.test(text))
+    return 'The sandbox may be the reason: it has no network. network: true runs the command with network, if the user approves';
+  if (writeErrors.test(text)) {
+    const where =
+      view === 'workspace'
+        ? 'files in the workspace (except settings of git and of this program) and in /tmp'
+        : 'files in /tmp';
+    return `The sandbox may be the reason: commands can change only ${where}. ${outside}`;
+  }
+  if (deniedErrors.test(text))
+    return `The sandbox may be the reason: it hides keys, and refuses UNIX sockets, mounts and tracing. ${outside}`;
+  return undefined;
+}
+
+/** Tells the model what commands can do, as a part of the description of the tool. */
+export function describeSandbox(view: 'workspace' | 'read-only', network: boolean): string {
+  const changes =
+    view === 'workspace'
+      ? 'change files only in the workspace and in /tmp'
+      : 'change files only in /tmp';
+  const limits = network ? changes : `${changes}, and have no network`;
+  return `Commands run in a sandbox: they can ${limits}. Keys and settings of the user are hidden. If a command needs more, set outside_sandbox${network ? '' : ' or network'}; the user is asked then.`;
+}

@@ -1,0 +1,108 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Folders and files of a home folder that hold keys, passwords, histories or sessions. */
+const keysInHome: readonly string[] = [
+  // Keys and passwords.
+  ...[
+    '.ssh',
+    '.gnupg',
+    '.password-store',
+    '.pki',
+    '.local/share/keyrings',
+    '.local/share/kwalletd',
+  ],
+  ...[
+    '.netrc',
+    '.git-credentials',
+    '.config/git/credentials',
+    '.vault-token',
+    '.pgpass',
+    '.my.cnf',
+  ],
+  ...['.config/sops', '.config/age', '.age', '.config/op', '.1password', '.config/Bitwarden CLI'],
+  // Clouds, containers and hosting.
+  ...[
+    '.aws',
+    '.azure',
+    '.config/gcloud',
+    '.oci',
+    '.kube',
+    '.docker',
+    '.config/containers',
+    '.boto',
+  ],
+  ...['.s3cfg', '.config/rclone', '.terraform.d', '.terraformrc', '.config/gh', '.config/hub'],
+  ...['.config/glab-cli', '.config/doctl', '.config/heroku', '.fly', '.config/stripe', '.vercel'],
+  ...['.config/netlify', '.config/configstore', '.config/helm', '.wrangler', '.config/.wrangler'],
+  // Package registries.
+  ...['.npmrc', '.yarnrc.yml', '.pypirc', '.gem/credentials', '.cargo/credentials'],
+  ...['.cargo/credentials.toml', '.m2/settings.xml', '.m2/settings-security.xml'],
+  ...['.gradle/gradle.properties', '.nuget/NuGet/NuGet.Config', '.composer/auth.json'],
+  ...['.config/composer/auth.json', '.config/pypoetry/auth.toml'],
+  // Other agents.
+  ...['.claude', '.claude.json', '.codex', '.gemini', '.cursor', '.config/github-copilot'],
+  // Histories.
+  ...['.bash_history', '.zsh_history', '.zhistory', '.sh_history', '.histfile', '.python_history'],
+  ...[
+    '.node_repl_history',
+    '.psql_history',
+    '.mysql_history',
+    '.sqlite_history',
+    '.rediscli_history',
+  ],
+  ...['.lesshst', '.viminfo', '.local/share/fish', '.irb_history', '.local/state/python'],
+  // Browsers, mail and messages.
+  ...['.mozilla', '.thunderbird', '.config/google-chrome', '.config/chromium', '.config/vivaldi'],
+  ...['.config/BraveSoftware', '.config/microsoft-edge', '.config/opera', 'snap/firefox'],
+  ...['snap/chromium', '.var/app', '.config/Signal', '.config/Slack', '.config/discord'],
+  ...['Library/Keychains', 'Library/Cookies', 'Library/Messages', 'Library/Mail', 'Library/Safari'],
+  ...['Library/Application Support/Google/Chrome', 'Library/Application Support/Firefox'],
+  ...['Library/Application Support/BraveSoftware', 'Library/Application Support/Microsoft Edge'],
+];
+
+/** Files of the system that only root can read. They matter if the agent runs as root. */
+const keysOfSystem: readonly string[] = [
+  ...['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers'],
+  ...['/etc/sudoers.d', '/etc/ssh', '/etc/ssl/private', '/etc/krb5.keytab', '/etc/wireguard'],
+  ...['/etc/NetworkManager/system-connections', '/var/lib/docker', '/var/lib/containerd'],
+  ...['/var/lib/kubelet', '/var/lib/systemd', '/var/lib/sss', '/var/spool', '/var/log'],
+  ...['/private/etc/master.passwd', '/Library/Keychains'],
+];
+
+/** Files of a home folder that run programs when a shell, a desktop or a tool starts. */
+const startUpInHome: readonly string[] = [
+  ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.profile'],
+  ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout', '.kshrc', '.cshrc', '.tcshrc'],
+  ...['.login', '.inputrc', '.gitconfig', '.config/git', '.config/fish', '.config/autostart'],
+  ...['.config/systemd', '.config/environment.d', '.pam_environment', '.xprofile', '.xinitrc'],
+  ...[
+    '.xsession',
+    '.vimrc',
+    '.vim',
+    '.config/nvim',
+    '.emacs',
+    '.emacs.d',
+    '.tmux.conf',
+    '.screenrc',
+  ],
+  ...['.local/bin', 'bin', '.cargo/bin', '.cargo/config.toml', '.cargo/env', '.npm-global/bin'],
+  ...['.config/direnv', '.vscode', '.crontab', 'Library/LaunchAgents'],
+];
+
+/** Places of the file system that need care, as absolute paths. They need not exist. */
+export interface KeyPlaces {
+  /** Neither readable nor writable. */
+  readonly keys: readonly string[];
+  /** Not writable, even if the home folder is below the workspace. */
+  readonly startUp: readonly string[];
+}
+
+/** Returns the places of the user that runs this process. */
+export function keyPlaces(env: Readonly<Record<string, string | undefined>>): KeyPlaces {
+  // HOME can differ from the home folder that the system knows.
+  const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => home.startsWith('/'));
+  const inHomes = (names: readonly string[]) =>
+    homes.flatMap((home) => names.map((name) => join(home, name)));
+  return { keys: [...inHomes(keysInHome), ...keysOfSystem], startUp: inHomes(startUpInHome) };
+}

@@ -1,0 +1,216 @@
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { SandboxError } from '../contract/sandbox.ts';
+
+/** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
+export interface GuardedPath {
+  readonly path: string;
+  readonly guard: 'hidden' | 'read-only' | 'pinned';
+  readonly isFolder: boolean;
+}
+
+/** A name that a mount cannot guard, because nothing or a symbolic link is there. */
+export interface WatchedName {
+  readonly path: string;
+  /** The target of the link, or undefined if nothing may be there. */
+  readonly link: string | undefined;
+}
+
+/** How the places of one workspace are guarded. */
+export interface GuardPlan {
+  /** Parents come before their children. */
+  readonly guarded: readonly GuardedPath[];
+  readonly watched: readonly WatchedName[];
+}
+
+interface PlanOptions {
+  readonly root: string;
+  /** Real paths that commands can change, the workspace included. */
+  readonly writable: readonly string[];
+  readonly keys: readonly string[];
+  readonly startUp: readonly string[];
+  /** As `SandboxOptions.hide` and `protect`: no watch if they do not exist. */
+  readonly hide: readonly string[];
+  readonly protect: readonly string[];
+}
+
+/**
+ * Finds out how each place has to be guarded now. Nothing may run in the workspace meanwhile,
+ * because a process there could replace a path between the check and the mount.
+ */
+export function planGuards(options: PlanOptions): GuardPlan {
+  const { root, writable, keys, startUp, hide, protect } = options;
+  const planner = new Planner(writable);
+  for (const path of gitPlaces(root)) planner.guard(path, 'read-only', true);
+  for (const path of startUp) planner.guard(path, 'read-only', true);
+  for (const path of protect) planner.guard(resolve(root, path), 'read-only', false);
+  for (const path of keys) planner.guard(path, 'hidden', true);
+  for (const path of hide) planner.guard(path, 'hidden', false);
+  return planner.plan();
+}
+
+/**
+ * Places in the workspace that make git run programs: settings and hooks of the repository, of its
+ * submodules and of its worktrees, and files that make git look for the settings somewhere else.
+ * Missing folders are created, because git accepts empty ones.
+ */
+function gitPlaces(root: string): readonly string[] {
+  const git = join(root, '.git');
+  // With a HEAD, git can take the workspace itself for a repository.
+  const head = join(root, 'HEAD');
+  const asBare =
+    entryOf(head) === undefined ? [head] : [head, join(root, 'config'), join(root, 'hooks')];
+  if (entryOf(git)?.isDirectory() !== true) return [git, ...asBare];
+  const folders = ['hooks', 'modules', 'worktrees'].map((name) => join(git, name));
+  for (const folder of folders) if (entryOf(folder) === undefined) createFolder(folder);
+  const config = join(git, 'config');
+  const files = [config, join(git, 'commondir')];
+  const ofWorktree = join(git, 'config.worktree');
+  const readsIt = /worktreeconfig/i.test(contentOf(config)) || entryOf(ofWorktree) !== undefined;
+  return [...folders, ...files, ...(readsIt ? [ofWorktree] : []), ...asBare];
+}
+
+/** A link can lead to another link. The kernel gives up after 40. */
+const maxLinks = 40;
+
+class Planner {
+  readonly #writable: readonly string[];
+  readonly #guarded = new Map<string, GuardedPath>();
+  readonly #watched = new Map<string, WatchedName>();
+
+  constructor(writable: readonly string[]) {
+    this.#writable = writable;
+  }
+
+  /** Guards a path. `isWatched`: nothing may be created there if it does not exist. */
+  guard(path: string, guard: 'hidden' | 'read-only', isWatched: boolean, links = 0): void {
+    const base = this.#writable.find((folder) => isBelow(folder, path));
+    if (base === undefined)
+      return guard === 'hidden' ? this.#hideElsewhere(path, links) : undefined;
+    const names = relative(base, path).split(sep);
+    for (const [index, name] of names.entries()) {
+      const at = join(base, ...names.slice(0, index), name);
+      const entry = entryOf(at);
+      if (entry === undefined) {
+        if (isWatched) this.#watched.set(at, { path: at, link: undefined });
+        return;
+      }
+      if (entry.isSymbolicLink()) {
+        const link = readlinkSync(at);
+        this.#watched.set(at, { path: at, link });
+        const target = resolve(dirname(at), link, ...names.slice(index + 1));
+        if (links < maxLinks) this.guard(realPathOf(target), guard, isWatched, links + 1);
+        return;
+      }
+      const isLast = index === names.length - 1;
+      // Nothing can be created below a file as long as the file stays.
+      this.#add(at, isLast || !entry.isDirectory() ? guard : 'pinned', entry.isDirectory());
+      if (!entry.isDirectory()) return;
+    }
+  }
+
+  /** Outside of the writable folders nothing can be created or replaced. */
+  #hideElsewhere(path: string, links: number): void {
+    const entry = entryOf(path);
+    if (entry === undefined) return;
+    const real = realPathOf(path);
+    if (real === path) return this.#add(path, 'hidden', entry.isDirectory());
+    if (links < maxLinks && entryOf(real) !== undefined)
+      this.guard(real, 'hidden', false, links + 1);
+  }
+
+  #add(path: string, guard: GuardedPath['guard'], isFolder: boolean): void {
+    const known = this.#guarded.get(path);
+    if (known === undefined || strength[known.guard] < strength[guard])
+      this.#guarded.set(path, { path, guard, isFolder });
+    if (guard === 'read-only') checkHardLinks(path, isFolder);
+  }
+
+  plan(): GuardPlan {
+    const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    // What is below a hidden folder does not exist for the command.
+    const isVisible = ({ path }: { readonly path: string }) =>
+      !all.some(
+        (other) => other.guard === 'hidden' && other.path !== path && isBelow(other.path, path),
+      );
+    const watched = [...this.#watched.values()].filter(isVisible);
+    return { guarded: all.filter(isVisible), watched };
+  }
+}
+
+const strength = { pinned: 0, 'read-only': 1, hidden: 2 } as const;
+
+/** Maximum number of files in a guarded folder that are checked for hard links. */
+const maxChecked = 1000;
+
+/** A file with a second name in the workspace could be changed through that name. */
+function checkHardLinks(path: string, isFolder: boolean): void {
+  const paths = isFolder
+    ? readdirSync(path)
+        .slice(0, maxChecked)
+        .map((name) => join(path, name))
+    : [path];
+  const shared = paths.find((file) => {
+    const entry = entryOf(file);
+    return entry?.isFile() === true && entry.nlink > 1;
+  });
+  if (shared === undefined) return;
+  const why = 'it has several hard links, so a command could change it under another name';
+  const advice = 'Replace it by a copy of itself, or switch the sandbox off';
+  throw new SandboxError('cannot_confine', `Cannot protect ${shared}: ${why}. ${advice}`, {
+    path: shared,
+  });
+}
+
+/** Tells whether a path is below a folder. The folder itself is not. */
+export function isBelow(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '' && inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+/** Returns undefined if nothing is there, or if this user cannot reach it. */
+function entryOf(path: string) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resolves the links of the existing part of a path. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPathOf(parent), path.slice(parent.length));
+  }
+}
+
+function createFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch {
+    // The folder cannot be created here, and neither by a command.
+  }
+}
+
+/** Maximum size of a git configuration that is searched. Larger ones count as empty. */
+const maxConfigBytes = 1_048_576;
+
+function contentOf(path: string): string {
+  try {
+    const isSmall =
+      (entryOf(path)?.size ?? 0) <= maxConfigBytes && entryOf(path)?.isFile() === true;
+    return isSmall ? readFileSync(path, 'utf8') : 'worktreeConfig';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,168 @@
+import { endianness } from 'node:os';
+
+// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each
+// system call of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances
+// (8 bits each) and a constant (32 bits). The filter reads `struct seccomp_data`: the number of the
+// call at 0, the architecture at 4, and the low half of argument n at 16 + 8 n.
+
+interface Instruction {
+  readonly code: number;
+  readonly jumpIf?: number;
+  readonly jumpElse?: number;
+  readonly constant: number;
+}
+
+const load = (offset: number): Instruction => ({ code: 0x20, constant: offset });
+const and = (mask: number): Instruction => ({ code: 0x54, constant: mask });
+const answer = (action: number): Instruction => ({ code: 0x06, constant: action });
+const ifEqual = (constant: number, jumpIf: number, jumpElse: number): Instruction => ({
+  ...{ code: 0x15, constant, jumpIf, jumpElse },
+});
+const ifAtLeast = (constant: number, jumpIf: number, jumpElse: number): Instruction => ({
+  ...{ code: 0x35, constant, jumpIf, jumpElse },
+});
+const argument = (index: number) => load(16 + 8 * index);
+
+const allow = answer(0x7fff0000);
+const refuse = (errno: number) => answer(0x00050000 + errno);
+const [notPermitted, noSuchCall] = [1, 38];
+
+interface Architecture {
+  /** `AUDIT_ARCH_…` of the kernel. */
+  readonly audit: number;
+  /** Numbers from here on belong to another calling convention. */
+  readonly maxCall: number;
+  readonly socket: number;
+  readonly socketpair: number;
+  readonly ioctl: number;
+  readonly clone: number;
+  /** Calls that differ between the architectures; see `refusedEverywhere`. */
+  readonly refused: readonly number[];
+}
+
+/**
+ * Tracing (ptrace, process_vm_*, kcmp), keys, mounts and roots, namespaces, kernel modules and
+ * images, swap, clocks, files by handle, and events of the whole system.
+ */
+const architectures: Readonly<Record<string, Architecture>> = {
+  x64: {
+    audit: 0xc000003e,
+    maxCall: 0x40000000,
+    ...{ socket: 41, socketpair: 53, ioctl: 16, clone: 56 },
+    refused: [
+      ...[101, 310, 311, 312, 248, 249, 250, 165, 166, 155, 161, 272, 308, 321, 298, 323],
+      ...[246, 320, 174, 175, 176, 313, 303, 304, 167, 168, 169, 103, 163, 179, 164, 227, 305],
+      ...[153, 172, 173, 212, 180, 134, 300, 279, 256, 154],
+    ],
+  },
+  arm64: {
+    audit: 0xc00000b7,
+    maxCall: 0x40000000,
+    ...{ socket: 198, socketpair: 199, ioctl: 29, clone: 220 },
+    refused: [
+      ...[117, 270, 271, 272, 217, 218, 219, 40, 39, 41, 51, 97, 268, 280, 241, 282],
+      ...[104, 294, 105, 106, 273, 264, 265, 224, 225, 142, 116, 89, 60, 170, 112, 266],
+      ...[58, 18, 42, 262, 239, 238],
+    ],
+  },
+};
+
+/**
+ * Calls with the same number on both architectures: io_uring, which bypasses this filter, the newer
+ * mount calls, pidfd_getfd, quotactl_fd and open_tree_attr.
+ */
+const refusedEverywhere = [
+  ...[425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443, 467],
+] as const;
+
+/** clone3 has its flags in memory, where the filter cannot read. The C library then uses clone. */
+const clone3 = 435;
+/** The flags of clone that create namespaces. */
+const namespaceFlags = 0x7e020000;
+/** ioctl requests that type into a terminal: TIOCSTI and TIOCLINUX. */
+const typingRequests = [0x5412, 0x541c] as const;
+/** The Internet (2 and 10), and netlink (16), which lists network interfaces. */
+const allowedFamilies = [2, 10, 16] as const;
+const unixFamily = 1;
+/**
+ * Types of connected pairs: streams (1) and packets (5). A datagram pair (2, and 3, which means the
+ * same) can be connected again, to a socket outside of the sandbox.
+ */
+const pairTypes = [1, 5] as const;
+const datagramTypes = [2, 3] as const;
+const typeMask = 0xf;
+
+/** Options of `seccompFilter`. */
+interface FilterOptions {
+  /** Whether UNIX sockets are allowed. */
+  readonly unixSockets: boolean;
+}
+
+/**
+ * Returns the seccomp program for an architecture of Node, or undefined if there is none. It
+ * refuses system calls that no build needs and that could lead out of a sandbox.
+ */
+export function seccompFilter(
+  architecture: string,
+  { unixSockets }: FilterOptions,
+): Uint8Array | undefined {
+  const machine = architectures[architecture];
+  if (machine === undefined || endianness() !== 'LE') return undefined;
+  const types = [...pairTypes, ...(unixSockets ? datagramTypes : [])];
+  const families = [...allowedFamilies, ...(unixSockets ? [unixFamily] : [])];
+  return encode([
+    load(4),
+    ifEqual(machine.audit, 1, 0),
+    refuse(noSuchCall),
+    load(0),
+    ifAtLeast(machine.maxCall, 0, 1),
+    refuse(noSuchCall),
+    ...[...machine.refused, ...refusedEverywhere].flatMap((call) => [
+      ifEqual(call, 0, 1),
+      refuse(notPermitted),
+    ]),
+    ifEqual(clone3, 0, 1),
+    refuse(noSuchCall),
+    ...whenCall(machine.clone, [
+      argument(0),
+      and(namespaceFlags),
+      ifEqual(0, 1, 0),
+      refuse(notPermitted),
+    ]),
+    ...whenCall(machine.ioctl, [
+      argument(1),
+      ...typingRequests.flatMap((request) => [ifEqual(request, 0, 1), refuse(notPermitted)]),
+    ]),
+    ...whenCall(machine.socket, [
+      argument(0),
+      ...families.flatMap((family) => [ifEqual(family, 0, 1), allow]),
+      refuse(notPermitted),
+    ]),
+    ...whenCall(machine.socketpair, [
+      argument(0),
+      ifEqual(unixFamily, 1, 0),
+      refuse(notPermitted),
+      argument(1),
+      and(typeMask),
+      ...types.flatMap((type) => [ifEqual(type, 0, 1), allow]),
+      refuse(notPermitted),
+    ]),
+    allow,
+  ]);
+}
+
+/** Runs the block for one call. The block may change the loaded value, so it ends the program. */
+function whenCall(call: number, block: readonly Instruction[]): readonly Instruction[] {
+  return [ifEqual(call, 0, block.length + 1), ...block, allow];
+}
+
+function encode(program: readonly Instruction[]): Uint8Array {
+  const bytes = Buffer.alloc(8 * program.length);
+  program.forEach(({ code, jumpIf = 0, jumpElse = 0, constant }, index) => {
+    bytes.writeUInt16LE(code, 8 * index);
+    bytes.writeUInt8(jumpIf, 8 * index + 2);
+    bytes.writeUInt8(jumpElse, 8 * index + 3);
+    bytes.writeUInt32LE(constant >>> 0, 8 * index + 4);
+  });
+  return bytes;
+}

@@ -1,0 +1,252 @@
+import { looksSecret } from './safe-env.ts';
+
+/** Removes secrets from an output that arrives in pieces. */
+export interface SecretMask {
+  /** Returns the bytes that can be shown. The end is kept back if it may be the start of a secret. */
+  add(bytes: Uint8Array): Uint8Array;
+  /** Returns the bytes that were kept back. Call it once, after the last `add`. */
+  end(): Uint8Array;
+}
+
+/** Stands for a secret in an output. */
+const mark = '[masked]';
+
+/**
+ * Creates a mask for the output of one command. It replaces keys with a known form, private keys,
+ * passwords in URLs, and the values of variables of this process that look like secrets. It works on
+ * bytes, so that binary output stays as it is, in linear time and bounded memory. How the output is
+ * cut into pieces does not change the result.
+ */
+export function secretMask(env: Readonly<Record<string, string | undefined>>): SecretMask {
+  const values = maskValues(secretValuesOf(env));
+  const keys = maskKeys();
+  const mask = (text: string, isLast: boolean) =>
+    Buffer.from(keys(values(text, isLast), isLast), 'latin1');
+  return {
+    add: (bytes) => mask(latin1(bytes), false),
+    end: () => mask('', true),
+  };
+}
+
+/** Turns each byte into one character. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}
+
+/** A step of the mask. It returns the text that can be shown, and keeps the rest for the next call. */
+type Step = (text: string, isLast: boolean) => string;
+
+/** Shorter values are often ordinary words. Longer ones are files, which are printed in parts. */
+const [minValueLength, maxValueLength] = [8, 4096];
+const maxValues = 200;
+
+function secretValuesOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const values = Object.entries(env).flatMap(([name, value = '']) =>
+    looksSecret(name, value) ? [value.trim()] : [],
+  );
+  return [...new Set(values)]
+    .map((value) => latin1(Buffer.from(value, 'utf8')))
+    .filter(({ length }) => length >= minValueLength && length <= maxValueLength)
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, maxValues);
+}
+
+/** Replaces known values. */
+function maskValues(values: readonly string[]): Step {
+  let kept = '';
+  return (added, isLast) => {
+    let text = kept + added;
+    for (const value of values) text = text.replaceAll(value, mark);
+    const from = isLast
+      ? text.length
+      : Math.min(...values.map((value) => startOf(value, text)), text.length);
+    kept = text.slice(from);
+    return text.slice(0, from);
+  };
+}
+
+/** Returns where the text ends with the start of a value. */
+function startOf(value: string, text: string): number {
+  const first = value.charAt(0);
+  let at = text.indexOf(first, Math.max(0, text.length - value.length + 1));
+  while (at !== -1 && !value.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
+  return at === -1 ? text.length : at;
+}
+
+interface KeyForm {
+  /** How such a key starts. */
+  readonly start: RegExp;
+  /** What follows the start. It must match at once, without searching ahead. */
+  readonly rest: RegExp;
+}
+
+const form = (start: string, rest: string): KeyForm => ({
+  start: new RegExp(start, 'y'),
+  rest: new RegExp(rest, 'y'),
+});
+
+const keyForms: readonly KeyForm[] = [
+  form('sk[-_]|rk_', '[\\w-]{16,}'),
+  form('gh[a-z]_', '[A-Za-z0-9]{20,}'),
+  form('github_pat_', '\\w{20,}'),
+  form('glpat-|xai-|nvapi-|pypi-|tskey-|sq0[a-z]{3}-', '[\\w-]{16,}'),
+  form('xox[a-z]-|xapp-', '[\\w-]{10,}'),
+  form('AKIA|ASIA', '[A-Z0-9]{16}'),
+  form('AIza', '[\\w-]{30,}'),
+  form('ya29\\.', '[\\w-]{20,}'),
+  form('SG\\.', '[\\w-]{16,}\\.[\\w-]{16,}'),
+  form('npm_|hf_|gsk_|r8_|lin_api_|whsec_', '[A-Za-z0-9]{20,}'),
+  form('dop_v1_', '[a-f0-9]{32,}'),
+  form('AGE-SECRET-KEY-', '[A-Z0-9]{40,}'),
+];
+
+/** The start of any form below. Its parts are literal, so searching is fast. */
+const anyStart =
+  /sk[-_]|rk_|gh[a-z]_|github_pat_|glpat-|xai-|nvapi-|pypi-|tskey-|sq0[a-z]{3}-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|SG\.|npm_|hf_|gsk_|r8_|lin_api_|whsec_|dop_v1_|AGE-SECRET-KEY-|eyJ|:\/\/|-----BEGIN /g;
+/** The longest start, minus one: as many characters at the end may be a part of a start. */
+const maxPartOfStart = 15;
+/** A key continues up to here, whatever its form demands. */
+const restOfKey = /[\w.-]*/y;
+/** The minimum of a form is below this length, so a shorter piece may still become a key. */
+const undecidedLength = 64;
+
+const tokenHeader = /[\w-]*/y;
+const tokenBody = /\.eyJ[\w-]{8,}/y;
+const minTokenHeader = 8;
+const urlLogin = /[^\s/:@"'<>]{0,256}:([^\s/@"'<>]{1,256})@/y;
+const urlLoginPart = /[^\s/:@"'<>]{0,256}(?::[^\s/@"'<>]{0,256})?$/y;
+const keyBegin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/y;
+const keyBeginPart = /-----BEGIN [A-Z0-9 ]{0,52}-{0,5}$/y;
+const keyEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g;
+const maxKeyEnd = 80;
+/** A private key without an end is masked up to this length. */
+const maxPrivateKey = 65_536;
+/** A token header that is longer is not a header. */
+const maxKept = 16_384;
+
+/** Replaces keys that have a known form. */
+function maskKeys(): Step {
+  let kept = '';
+  let state: 'text' | 'rest of a key' | 'private key' = 'text';
+  let before = '';
+  let masked = 0;
+  return (added, isLast) => {
+    const text = kept + added;
+    const shown: string[] = [];
+    let at = 0;
+    kept = '';
+    while (at < text.length) {
+      if (state === 'rest of a key') {
+        at = endOfMatch(restOfKey, text, at) ?? at;
+        if (at < text.length) state = 'text';
+      } else if (state === 'private key') {
+        keyEnd.lastIndex = at;
+        const isEnded = keyEnd.exec(text) !== null;
+        const next = isEnded ? keyEnd.lastIndex : Math.max(at, text.length - maxKeyEnd);
+        masked += next - at;
+        if (isEnded || masked > maxPrivateKey) state = 'text';
+        else {
+          // The end marker may be cut into pieces.
+          kept = isLast ? '' : text.slice(next);
+          break;
+        }
+        at = next;
+      } else {
+        const found = findSecret(text, at, before, isLast);
+        shown.push(text.slice(at, found.from), found.kind === 'open' ? '' : found.shown);
+        at = found.to;
+        if (found.kind === 'open') {
+          kept = text.slice(found.from);
+          before = found.from > 0 ? text.charAt(found.from - 1) : before;
+          return shown.join('');
+        }
+        if (found.kind === 'key') state = 'rest of a key';
+        if (found.kind === 'private key') [state, masked] = ['private key', 0];
+      }
+    }
+    if (text !== '') before = text.slice(-1);
+    return shown.join('');
+  };
+}
+
+interface FoundSecret {
+  /** `open`: the rest of the text may become a secret. */
+  readonly kind: 'key' | 'private key' | 'password' | 'open';
+  readonly from: number;
+  readonly to: number;
+  readonly shown: string;
+}
+
+/** Finds the first secret, or where the text has to be kept back. */
+function findSecret(text: string, start: number, before: string, isLast: boolean): FoundSecret {
+  let noTokenBefore = 0;
+  anyStart.lastIndex = start;
+  for (let match = anyStart.exec(text); match !== null; match = anyStart.exec(text)) {
+    const from = match.index;
+    const [found] = match;
+    const previous = from === 0 ? before : text.charAt(from - 1);
+    if (found === '://' || found === '-----BEGIN ') {
+      const secret = found === '://' ? findPassword(text, from) : findPrivateKey(text, from);
+      if (secret !== undefined && (secret.kind !== 'open' || !isLast)) return secret;
+    } else if (!/[A-Za-z0-9]/.test(previous)) {
+      if (found === 'eyJ') {
+        if (from < noTokenBefore) continue;
+        noTokenBefore = endOfMatch(tokenHeader, text, from) ?? from;
+      }
+      const end = endOfKey(text, from, found);
+      const isCut = end === undefined && mayContinue(text, from, found);
+      if (end !== undefined) return { kind: 'key', from, to: end, shown: `${found}${mark}` };
+      if (isCut && !isLast) return open(text, from);
+    }
+    anyStart.lastIndex = from + 1;
+  }
+  return open(text, isLast ? text.length : Math.max(start, text.length - maxPartOfStart));
+}
+
+function open(text: string, from: number): FoundSecret {
+  return { kind: 'open', from, to: text.length, shown: '' };
+}
+
+function endOfKey(text: string, from: number, found: string): number | undefined {
+  if (found === 'eyJ') {
+    const header = endOfMatch(tokenHeader, text, from) ?? from;
+    return header - from < minTokenHeader ? undefined : endOfMatch(tokenBody, text, header);
+  }
+  for (const { start, rest } of keyForms) {
+    if (endOfMatch(start, text, from) === from + found.length)
+      return endOfMatch(rest, text, from + found.length);
+  }
+  return undefined;
+}
+
+/** Whether more text could make a key of what starts here. */
+function mayContinue(text: string, from: number, found: string): boolean {
+  const end = endOfMatch(restOfKey, text, from + found.length) ?? from;
+  const length = text.length - from;
+  return end === text.length && length < (found === 'eyJ' ? maxKept : undecidedLength);
+}
+
+function findPassword(text: string, from: number): FoundSecret | undefined {
+  const start = from + '://'.length;
+  urlLogin.lastIndex = start;
+  const [whole = '', password = ''] = urlLogin.exec(text) ?? [];
+  const to = start + whole.length;
+  if (whole !== '') {
+    const shown = `${text.slice(from, to - password.length - 1)}${mark}@`;
+    return { kind: 'password', from, to, shown };
+  }
+  return endOfMatch(urlLoginPart, text, start) === text.length ? open(text, from) : undefined;
+}
+
+function findPrivateKey(text: string, from: number): FoundSecret | undefined {
+  const to = endOfMatch(keyBegin, text, from);
+  if (to !== undefined)
+    return { kind: 'private key', from, to, shown: `${text.slice(from, to)}${mark}` };
+  return endOfMatch(keyBeginPart, text, from) === text.length ? open(text, from) : undefined;
+}
+
+/** Matches at a position. Returns the end of the match. */
+function endOfMatch(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}

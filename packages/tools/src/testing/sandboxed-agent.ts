@@ -1,0 +1,41 @@
+import { createInterface } from 'node:readline';
+import type { JsonValue } from '@millrace/core';
+import type { SandboxOptions } from '../contract/sandbox.ts';
+import { findSandbox } from '../sandbox/find-sandbox.ts';
+import { bashTool } from '../shell/bash-tool.ts';
+import { runTool } from './tool-context.ts';
+
+// A program that runs commands in a sandbox, like an agent would. Tests start it as different users.
+// It reads one JSON request per line and prints one JSON answer per line. Its environment holds a
+// key that no command may get.
+
+/** One request: a command to run in a sandbox with these options. */
+export interface SandboxedRequest {
+  readonly root: string;
+  readonly input: JsonValue;
+  readonly options?: SandboxOptions | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Run the command in the closed view, with these paths hidden. */
+  readonly closed?: readonly string[] | undefined;
+}
+
+/** The answer to a request, or the reason why there is no sandbox. */
+export type SandboxedAnswer =
+  | { readonly text: string; readonly isError: boolean; readonly pid: number }
+  | { readonly missing: string };
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const request = JSON.parse(line) as SandboxedRequest;
+  process.stdout.write(`${JSON.stringify(await answer(request))}\n`);
+}
+
+async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
+  const { root, input, options = {}, timeoutMs, closed } = request;
+  const found = await findSandbox(options);
+  if (found.sandbox === undefined) return { missing: `${found.reason}. ${found.advice}` };
+  const reading = closed && { hiddenPaths: async () => closed };
+  const { sandbox } = found;
+  const bash = bashTool({ workspace: { root }, sandbox, reading, timeoutMs, graceMs: 100 });
+  const { text, isError } = await runTool(bash, input);
+  return { text, isError, pid: process.pid };
+}
