@@ -64,7 +64,7 @@ test('attack 11: names and settings of a project cannot control the terminal', a
   const stdin = new PassThrough();
   const clipboard = '\u001b]52;c;ZXZpbA==\u0007';
   const untrusted = {
-    path: `/home/a/${clipboard}\u009b2J\nTrusted already.\r\u202e/millrace.json`,
+    path: `/project/${clipboard}\u009b2J\nTrusted already.\r\u202e/millrace.json`,
     parts: ['mcpServers', `x${clipboard}`],
     content: JSON.stringify({ mcpServers: { [`a${clipboard}\u009b`]: { command: 'sh\u200b' } } }),
   };

@@ -30,6 +30,8 @@ export interface ConfirmDialog {
   readonly title: string;
   /** The rule exactly as it is saved. */
   readonly rule?: string | undefined;
+  /** What the rule allows, in words. */
+  readonly scope?: string | undefined;
   /** The calls that run, each of which is shown in full. */
   readonly requests: readonly ApprovalDialog[];
   /** Describes the answer that approves. */

@@ -92,6 +92,7 @@ export function confirmSession({ rule = '' }: PendingApproval): ConfirmDialog {
     type: 'confirm',
     title: 'Run it, and allow this rule until the session ends?',
     rule: known === undefined ? rule : ruleToText(known),
+    scope: ruleScope(known),
     requests: [],
     yes: 'Yes, allow this rule in this session',
   };
@@ -103,6 +104,7 @@ export function confirmAlways(rule: PermissionRule): ConfirmDialog {
     type: 'confirm',
     title: 'Run it, and save this rule for this folder?',
     rule: ruleToText(rule),
+    scope: ruleScope(rule),
     requests: [],
     yes: 'Yes, save this rule',
   };

@@ -66,14 +66,16 @@ function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readon
   return lines;
 }
 
-function confirmContent(look: Look, { rule, requests }: ConfirmDialog): readonly string[] {
+function confirmContent(look: Look, { rule, scope, requests }: ConfirmDialog): readonly string[] {
   const about = rule === undefined ? [] : wrapText(look, revealHidden(rule), margin);
   const alone = requests.length === 1;
   const calls = requests.flatMap((request, index) => [
     ...(alone ? dialogTitle(look, { ...request, others: 0 }) : numbered(look, request, index + 1)),
     ...requestContent(look, { ...request, others: 0 }, false),
   ]);
-  return [...about, ...calls];
+  const meaning =
+    scope === undefined ? [] : wrapText(look, revealHidden(`It allows ${scope}.`), '  ');
+  return [...about, ...meaning, ...calls];
 }
 
 function numbered(look: Look, request: ApprovalDialog, number: number): readonly string[] {
