@@ -1,6 +1,6 @@
 import type { Tool } from '@millrace/agent';
 import type { McpServer, McpTools } from '@millrace/tools/mcp';
-import { oneLine } from '../print/printable.ts';
+import { oneLine } from '../text/cells/printable.ts';
 
 /** The tools of all connected servers, and one message for each server that failed. */
 export interface ServerTools {

@@ -257,6 +257,7 @@ export class ChatApp implements CommandContext {
   async close(): Promise<void> {
     this.#cancelSecondCtrlC?.();
     this.#replay?.stop();
+    this.dialogs.close();
     this.#questions.dismissAll();
     await this.#conversation.close();
     this.#built.setQuestionHandler(undefined);
@@ -294,6 +295,7 @@ export class ChatApp implements CommandContext {
       ...{
         approveForSession: remembered.approveForSession,
         approveAlways: remembered.approveAlways,
+        ruleToSave: remembered.ruleToSave,
       },
       showInFull: (dialog) => this.print({ type: 'approval', dialog }),
       deny: (approval, reason) => this.#conversation.deny(approval, reason),

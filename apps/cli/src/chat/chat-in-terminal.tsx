@@ -7,6 +7,7 @@ import type { HistoryEntry } from '../input/editor/editor-state.ts';
 import { openHistory } from '../input/history/history.ts';
 import { version } from '../package-files.ts';
 import { storePath } from '../store/open-store.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { themeFor } from '../text/theme/theme.ts';
 import { ChatApp } from './chat-app.ts';
 import { note } from './contract/block.ts';
@@ -22,7 +23,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const { config, built, chosen, log, session, cwd, env, signal } = options;
   const { stdin = process.stdin, stdout = process.stdout, clock = systemClock } = options;
   if (env['TERM'] === 'dumb') {
-    stdout.write(dumbTerminalMessage);
+    writeText(stdout, dumbTerminalMessage);
     return exitCodes.usage;
   }
   const theme = themeFor({ env, isTTY: stdout.isTTY === true });

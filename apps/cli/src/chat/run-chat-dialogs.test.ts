@@ -19,7 +19,7 @@ async function chatWithDialog(options: TestChatOptions): Promise<TestChat> {
   const chat = new TestChat({ tools: [note], approve, ...options });
   await chat.send('Go');
   await chat.waitForText('Allow note?');
-  await chat.advance(300);
+  await chat.quiet();
   return chat;
 }
 
@@ -30,7 +30,7 @@ describe('a call that needs approval', () => {
     expect(screen).toContain('"text": "a"');
     expect(screen).toContain('no rule allows it');
     expect(screen).toMatch(/waiting for your answer · [\d.]+ s · Esc stops$/m);
-    chat.type(keys.enter);
+    chat.type('y');
     await chat.waitForText('Done.');
     await chat.idle();
     expect(chat.terminal.text).toContain('✓ Note a\n  │ noted a');
@@ -43,11 +43,15 @@ describe('a call that needs approval', () => {
     once.type('y');
     await once.waitForText('✓ Note a');
     await once.waitForText('Allow note?');
-    await once.advance(300);
+    await once.quiet();
     once.type('y');
     await once.waitForText('Done.');
     const session = await chatWithDialog({ script: [noteCall, again, 'Done.'] });
     session.type('s');
+    await session.waitForText('allow this rule until the session ends?');
+    expect(session.terminal.screen).toContain('  │ note\n');
+    await session.quiet();
+    session.type('y');
     await session.waitForText('Done.');
     expect(session.terminal.text).toContain('✓ Note b');
   });
@@ -55,6 +59,11 @@ describe('a call that needs approval', () => {
   test('can be approved permanently: the rule is stored', async () => {
     const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
     chat.type('a');
+    await chat.waitForText('save this rule for this folder?');
+    expect(chat.terminal.screen).toContain('  │ note\n');
+    await chat.quiet();
+    expect(chat.remembered).toEqual([]);
+    chat.type('y');
     await chat.waitForText('Done.');
     expect(chat.remembered).toEqual([{ tool: 'note', decision: 'allow' }]);
   });
@@ -89,6 +98,10 @@ describe('a call that needs approval', () => {
     chat.type('\u007f');
     await chat.advance(50);
     chat.type(`${keys.up}\u001b[F\u007f!"${keys.enter}`);
+    await chat.waitForText('Run it with this input?');
+    expect(chat.terminal.screen).toContain('"text": "a!"');
+    await chat.quiet();
+    chat.type('y');
     await chat.waitForText('Done.');
     expect(chat.terminal.text).toContain('✓ Note a!');
   });
@@ -101,6 +114,41 @@ describe('a call that needs approval', () => {
     await chat.advance(100);
     await chat.advance(1000);
     expect(chat.terminal.screen).toContain('Allow note?');
+    expect(chat.terminal.screen).toContain('In the prompt: yes');
+  });
+
+  test('is denied at once by Enter, because the selection is on No', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type(keys.enter);
+    await chat.waitForText('It was not allowed.');
+    await chat.waitForText('Done.');
+    expect(chat.terminal.text).not.toContain('✓ Note a');
+  });
+
+  test('is approved by Enter only after a move and a pause', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type(keys.down);
+    await chat.advance(10);
+    await chat.press(keys.enter);
+    expect(chat.terminal.screen).toContain('Allow note?');
+    await chat.quiet();
+    chat.type(keys.enter);
+    await chat.waitForText('✓ Note a');
+  });
+
+  test('is not approved by a word that starts with y', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    for (const letter of 'you must not') {
+      chat.type(letter);
+      await chat.advance(100);
+    }
+    await chat.quiet();
+    expect(chat.terminal.screen).toContain('In the prompt: you must not');
+    chat.type(keys.escape);
+    await chat.waitForText('■ stopped');
+    await chat.idle();
+    expect(chat.terminal.text).not.toContain('✓ Note a');
+    expect(chat.terminal.screen).toContain('> you must not');
   });
 
   test('keeps the typed message in the prompt', async () => {
@@ -113,7 +161,7 @@ describe('a call that needs approval', () => {
     await chat.waitForText('> half a sen');
     gate.resolve('ask');
     await chat.waitForText('Allow note?');
-    await chat.advance(300);
+    await chat.quiet();
     chat.type('n');
     await chat.waitForText('Reason for denying note');
     chat.type(`no${keys.enter}`);
@@ -135,7 +183,7 @@ describe('a call that needs approval', () => {
     await chat.waitForText('(1 more after this)');
     chat.type('y');
     await chat.waitUntilGone('more after this');
-    await chat.advance(300);
+    await chat.quiet();
     expect(chat.terminal.screen).toContain('"text": "b"');
     chat.type('y');
     await chat.waitForText('Done.');
@@ -153,6 +201,9 @@ describe('several calls that wait', () => {
     const chat = await chatWithDialog({ script: [three, 'Done.'] });
     await chat.waitForText('(2 more after this)');
     chat.type('s');
+    await chat.waitForText('allow this rule until the session ends?');
+    await chat.quiet();
+    chat.type('y');
     await chat.waitForText('Done.');
     expect(chat.terminal.text.match(/✓ Note [abc]/g)).toHaveLength(3);
   });
@@ -162,20 +213,29 @@ describe('several calls that wait', () => {
     const chat = await chatWithDialog({ script: [three, later, 'Done.'], approve: () => 'ask' });
     await chat.waitForText('Yes to all 3 waiting now');
     chat.type('w');
+    await chat.waitForText('Allow all 3?');
+    for (const text of ['a', 'b', 'c']) expect(chat.terminal.screen).toContain(`"text": "${text}"`);
+    await chat.quiet();
+    chat.type('y');
     await chat.waitForText('✓ Note c');
     await chat.waitForText('"text": "d"');
-    await chat.advance(300);
+    await chat.quiet();
     expect(chat.terminal.screen).not.toContain('waiting now');
     chat.type('y');
     await chat.waitForText('Done.');
   });
 
-  test('can be answered without delay one after another', async () => {
+  test('need a pause before each answer', async () => {
     const chat = await chatWithDialog({ script: [three, 'Done.'], approve: () => 'ask' });
     await chat.waitForText('(2 more after this)');
-    for (const _ of [1, 2, 3]) {
-      chat.type('y');
-      await chat.advance(50);
+    chat.type('y');
+    await chat.waitForText('(1 more after this)');
+    await chat.press('y');
+    expect(chat.terminal.screen).toContain('(1 more after this)');
+    for (const left of ['(1 more after this)', 'Allow note?']) {
+      await chat.waitForText(left);
+      await chat.quiet();
+      await chat.press('y');
     }
     await chat.waitForText('Done.');
     expect(chat.terminal.text.match(/✓ Note [abc]/g)).toHaveLength(3);
@@ -196,20 +256,41 @@ describe('the content of an approval', () => {
     const chat = new TestChat({ script, tools: [shell], approve });
     await chat.send('Go');
     await chat.waitForText('Run `');
-    await chat.advance(300);
+    await chat.quiet();
     return chat;
   };
 
-  test('shows its start and end, and everything on demand', async () => {
+  test('must be scrolled through before it can be approved', async () => {
     const chat = new TestChat({ script: [runs, 'Done.'], tools: [shell], approve });
     await chat.send('Go');
-    await chat.waitForText('lines not shown: v shows all');
-    expect(chat.terminal.screen).toContain('rm -rf important');
-    await chat.advance(300);
+    await chat.waitForText('lines below: Space shows more');
+    const seen = [chat.terminal.screen];
+    for (let left = 20; left > 0 && !chat.terminal.screen.includes('the end'); left--) {
+      await chat.quiet();
+      await chat.press('y');
+      expect(chat.terminal.screen).toContain('Read all of it first');
+      await chat.quiet();
+      chat.type(' ');
+      await chat.advance(50);
+      seen.push(chat.terminal.screen);
+    }
+    for (const line of [...lines, 'rm -rf important']) expect(seen.join('\n')).toContain(line);
+    expect(chat.terminal.text).not.toContain('ran echo');
+    await chat.quiet();
+    chat.type('y');
+    await chat.waitForText('Done.');
+  });
+
+  test('is printed on demand, and can then be approved', async () => {
+    const chat = new TestChat({ script: [runs, 'Done.'], tools: [shell], approve });
+    await chat.send('Go');
+    await chat.waitForText('lines below: Space shows more');
+    await chat.quiet();
     chat.type('v');
     await chat.waitForText('(end)');
     for (const line of lines) expect(chat.terminal.text).toContain(line);
     expect(chat.terminal.screen).toContain('Yes, once');
+    await chat.quiet();
     chat.type('y');
     await chat.waitForText('Done.');
   });
@@ -217,9 +298,12 @@ describe('the content of an approval', () => {
   test('can be edited as plain text if it is a command', async () => {
     const chat = await commanded('make al');
     chat.type('c');
-    await chat.waitForText('Command. Enter runs it');
+    await chat.waitForText('Command. Enter shows the changed call');
     expect(chat.terminal.screen).toContain('> make al');
     chat.type(`l${keys.enter}`);
+    await chat.waitForText('Run `make all`?');
+    await chat.quiet();
+    chat.type('y');
     await chat.waitForText('ran make all');
   });
 
@@ -241,10 +325,13 @@ describe('the content of an approval', () => {
     const chat = new TestChat({ script, tools: [observed], approve });
     await chat.send('Go');
     await chat.waitForText('Write a.txt?');
-    await chat.advance(300);
+    await chat.quiet();
     chat.type('c');
     await chat.waitForText('File content.');
     chat.type(`!${keys.enter}`);
+    await chat.waitForText('Run it with this input?');
+    await chat.quiet();
+    chat.type('y');
     await chat.waitForText('Done.');
     expect(inputs).toEqual(['{"path":"a.txt","content":"one!\\n"}']);
   });
@@ -284,7 +371,7 @@ test('an approval of a sub-agent is shown here and answered there', async () => 
   const chat = new TestChat({ script, tools: [task], log, clock });
   await chat.send('Go');
   await chat.waitForText('A sub-agent asks: allow note?');
-  await chat.advance(300);
+  await chat.quiet();
   chat.type('y');
   await chat.waitForText('All done.');
   expect(chat.terminal.text).toContain('I noted it.');
@@ -302,13 +389,15 @@ describe('a question of the model', () => {
     await chat.idle();
     const given = chat.ask(question, new AbortController().signal);
     await chat.waitForText(question.question);
-    await chat.advance(300);
+    await chat.quiet();
     return { chat, given };
   };
 
   test('is answered with a choice', async () => {
     const { chat, given } = await questioned(colors);
-    chat.type(`${keys.down}${keys.enter}`);
+    await chat.press(keys.down);
+    await chat.quiet();
+    await chat.press(keys.enter);
     expect(await given).toBe('Blue');
   });
 
@@ -324,17 +413,18 @@ describe('a question of the model', () => {
     const { chat, given } = await questioned({ ...colors, multiple: true });
     chat.type(' ');
     await chat.waitForText('[x] Red');
-    chat.type(keys.down);
-    await chat.advance(50);
+    await chat.press(keys.down);
+    await chat.quiet();
     chat.type(' ');
     await chat.waitForText('[x] Blue');
-    chat.type(keys.enter);
+    await chat.quiet();
+    await chat.press(keys.enter);
     expect(await given).toEqual(['Red', 'Blue']);
   });
 
   test('can be dismissed', async () => {
     const { chat, given } = await questioned(colors);
-    chat.type('x');
+    await chat.press('x');
     expect(await given).toBeUndefined();
   });
 

@@ -108,10 +108,12 @@ describe('the live region stays below the height of the terminal, and nothing is
     const chat = new TestChat({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
     chat.type(`${keys.ctrlR}Go${keys.enter}`);
     for (let asked = 0; asked < 12; asked++) {
-      await chat.until(() => chat.terminal.screen.includes('› Yes'));
-      await chat.advance(300);
-      chat.type('y');
-      await chat.advance(50);
+      await chat.until(() => chat.terminal.screen.includes('› No'));
+      await chat.quiet();
+      // A small window does not show all of it.
+      await chat.press('v');
+      await chat.quiet();
+      await chat.press('y');
     }
     chat.type('a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk');
     await chat.waitForText('call(59)');
@@ -236,8 +238,10 @@ test('works in twenty columns without wider lines', async () => {
   await chat.idle();
   chat.type(`Do it, please, all of it${keys.enter}`);
   await chat.waitForText('Allow note?');
-  await chat.advance(300);
-  chat.type('y');
+  await chat.quiet();
+  await chat.press('v');
+  await chat.quiet();
+  await chat.press('y');
   await chat.waitForText('word59');
   await chat.idle();
   for (const line of chat.terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(20);

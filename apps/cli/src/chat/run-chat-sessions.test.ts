@@ -122,7 +122,7 @@ describe('a session that another chat drives', () => {
     await driving.waitForText('Allow note?');
     const following = open({});
     await following.waitForText('Allow note?');
-    await following.advance(300);
+    await following.quiet();
     following.type('y');
     await driving.waitForText('Done.');
     await following.waitForText('Done.');

@@ -2,8 +2,9 @@ import { randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { SessionChoice } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
-import { oneLine } from '../print/printable.ts';
 import { findSession, listSummaries, type SessionSummary } from '../store/session-summaries.ts';
+import { oneLine } from '../text/cells/printable.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { askUser } from './ask-user.ts';
 
 interface ChooseSessionOptions {
@@ -37,7 +38,7 @@ async function pickSession(
   const shown = (await listSummaries(log, { cwd })).slice(0, maxListed);
   // Throws an error that says how to start a session.
   if (shown.length === 0) return (await findSession(log, 'last', cwd)).id;
-  host.stdout.write(`${shown.map(listLine).join('\n')}\n`);
+  writeText(host.stdout, `${shown.map(listLine).join('\n')}\n`);
   for (let left = maxTries; left > 0; left--) {
     const answer = await askUser(host, `Which one? 1 to ${shown.length}, or Enter for the first: `);
     const chosen = shown[answer?.trim() === '' ? 0 : Number(answer) - 1];

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { isMillraceError } from '@millrace/core';
 import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { oneLine } from '../print/printable.ts';
+import { oneLine } from '../text/cells/printable.ts';
 
 /** The text to print for an error, and the exit code. */
 interface Failure {

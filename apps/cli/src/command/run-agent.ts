@@ -6,6 +6,7 @@ import type { Config } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { Store } from '../store/open-store.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { askForTrust } from './ask-user.ts';
 import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
@@ -65,7 +66,7 @@ async function trustedConfig(args: RunArgs, host: Host, cwd: string): Promise<Co
 }
 
 function printWarnings({ warnings }: Config, { stderr }: Host): void {
-  for (const warning of warnings) stderr.write(`${warning}\n`);
+  for (const warning of warnings) writeText(stderr, `${warning}\n`);
 }
 
 interface AgentSetup {

@@ -4,6 +4,7 @@ import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { version } from '../package-files.ts';
 import { Output } from '../print/output.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { resolveArgPaths, resolveEnvPaths } from './paths.ts';
 import { describeFailure } from './report-failure.ts';
 
@@ -15,7 +16,7 @@ export async function runCommand(host: Host): Promise<number> {
     return await dispatch(args, { ...host, env });
   } catch (error) {
     const { text, exitCode } = describeFailure(error, host.env);
-    host.stderr.write(text);
+    writeText(host.stderr, text);
     return exitCode;
   }
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { exitCodes } from '../exit-code.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { describeFailure } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
 import { abortOnSignals } from './stop-signals.ts';
@@ -19,7 +20,7 @@ export async function runProcess(
   // The writer handles a failed write. Without a listener the error would end the process.
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
   process.once('uncaughtException', (error) => {
-    stderr.write(describeFailure(error, env).text);
+    writeText(stderr, describeFailure(error, env).text);
     process.exit(exitCodes.error);
   });
   const signal = abortOnSignals(process);

@@ -7,6 +7,7 @@ import {
 import { isMillraceError } from '@millrace/core';
 import { UsageError } from '../contract/errors.ts';
 import type { Host } from '../contract/host.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 
 export interface RunTracing {
   /** The observers that send spans. Empty without `--otlp`. */
@@ -27,7 +28,7 @@ export function startTracing(otlp: string | undefined, { env, stderr }: Host): R
   const close = async () => {
     end();
     await exporter.close();
-    for (const problem of problems) stderr.write(`${problem}\n`);
+    for (const problem of problems) writeText(stderr, `${problem}\n`);
   };
   return { observers: [observe], close };
 }

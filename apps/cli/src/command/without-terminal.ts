@@ -3,6 +3,7 @@ import type { ChatArgs, PrintArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Host } from '../contract/host.ts';
 import { type PipedInputOptions, readPipedInput, waitingMessage } from '../print/piped-input.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 
 /** A print run that replaces the chat when there is no terminal. */
 interface PrintFallback {
@@ -33,7 +34,7 @@ export async function printInsteadOfChat(
   if (chat.session === 'pick') {
     throw new UsageError('--resume needs an id here, because there is no terminal to choose one');
   }
-  const onSilence = () => void stderr.write(`${waitingMessage}\n`);
+  const onSilence = () => writeText(stderr, `${waitingMessage}\n`);
   const piped = (await readPipedInput(stdin, { signal, clock, onSilence })) ?? '';
   const args = { ...chat, command: 'print', json: false, verbose: false } as const;
   const bufferedStdin = Readable.from(piped === '' ? [] : [piped]);

@@ -8,7 +8,7 @@ import { findProjectFile, userConfigFolder } from './config-paths.ts';
 import { configSchema } from './config-schema.ts';
 import { type FolderDecisions, readFoldersFile, updateFolder } from './folders-file.ts';
 import { checkJsonFile, type JsonFile, readJsonFile } from './json-file.ts';
-import { fingerprintRiskyParts, riskyParts, withoutRiskyParts } from './trust.ts';
+import { fingerprintRiskyParts, riskyContent, riskyParts, withoutRiskyParts } from './trust.ts';
 
 interface LayersOptions {
   readonly args: ConfigArgs;
@@ -47,7 +47,11 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   const trusting = { ...options, foldersFile, root, userSettings };
   const isTrustedFile = await isTrusted(project, folders[root], trusting);
   if (isTrustedFile) return { ...common, layers: [...layers, project] };
-  const untrusted = { path: project.file.path, parts: riskyParts(project.settings, userSettings) };
+  const untrusted = {
+    path: project.file.path,
+    parts: riskyParts(project.settings, userSettings),
+    content: riskyContent(project.settings, userSettings),
+  };
   const settings = withoutRiskyParts(project.settings, userSettings);
   return { ...common, layers: [...layers, { ...project, settings }], untrusted };
 }

@@ -10,6 +10,11 @@ export function riskyParts(settings: ConfigFile, userSettings: ConfigFile = {}):
   return Object.keys(collectRiskyParts(settings, userSettings));
 }
 
+/** Returns the risky parts as JSON, so that the user sees exactly what needs trust. */
+export function riskyContent(settings: ConfigFile, userSettings: ConfigFile = {}): string {
+  return JSON.stringify(collectRiskyParts(settings, userSettings), null, 2);
+}
+
 /** Returns the settings without the risky parts. */
 export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
   const { models, mcpServers, store, permissions, limits, sandbox, commands, ...rest } = settings;

@@ -38,6 +38,8 @@ export interface Config {
 export interface UntrustedFile {
   readonly path: string;
   readonly parts: readonly string[];
+  /** The skipped parts as JSON. */
+  readonly content: string;
 }
 
 /** A named model of the configuration. */

@@ -9,7 +9,11 @@ export interface Host {
   readonly argv: readonly string[];
   readonly env: Env;
   readonly cwd: string;
-  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
+  readonly stdin: NodeJS.ReadableStream & {
+    readonly isTTY?: boolean | undefined;
+    /** Set on a terminal: reports each key at once instead of whole lines. */
+    setRawMode?: ((isRaw: boolean) => unknown) | undefined;
+  };
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */

@@ -1,7 +1,7 @@
 import { isMillraceError } from '@millrace/core';
 import type { Config } from '../contract/config.ts';
 import { chooseModel } from '../models/choose-model.ts';
-import { countOf } from '../print/printable.ts';
+import { countOf } from '../print/text-table.ts';
 import type { Check, Finding } from './check.ts';
 
 const configTopic = 'config';

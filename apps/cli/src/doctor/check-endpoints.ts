@@ -4,7 +4,7 @@ import type { ModelConfig, ProviderName } from '../contract/config.ts';
 import { findLocalServers } from '../models/local-servers.ts';
 import { findKey } from '../models/open-model.ts';
 import { firstSetVariable, type Vendor, vendors } from '../models/vendors.ts';
-import { countOf } from '../print/printable.ts';
+import { countOf } from '../print/text-table.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'endpoints';

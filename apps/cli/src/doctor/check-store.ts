@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMillraceError } from '@millrace/core';
-import { countOf } from '../print/printable.ts';
+import { countOf } from '../print/text-table.ts';
 import { storePath, withStore } from '../store/open-store.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 

@@ -1,12 +1,12 @@
 import process from 'node:process';
-import { styleText } from 'node:util';
 import { loadConfig } from '../config/load-config.ts';
 import type { DoctorArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { LocalServerOptions } from '../models/local-servers.ts';
 import { hasColor, Output, type OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
-import { oneLine } from '../print/printable.ts';
+import { oneLine } from '../text/cells/printable.ts';
+import { TerminalText } from '../text/terminal/terminal-gate.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 import { checkModel, configFindings, invalidConfigFinding } from './check-config.ts';
 import { checkEndpoints } from './check-endpoints.ts';
@@ -60,7 +60,7 @@ export async function doctorCommand(options: DoctorCommandOptions): Promise<numb
       if (!args.json) await output.write(findingLines(finding, options));
     }
   }
-  if (args.json) await output.write(`${JSON.stringify(found, undefined, 2)}\n`);
+  if (args.json) await output.writeData(`${JSON.stringify(found, undefined, 2)}\n`);
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return found.some(({ state }) => state === 'fail') ? exitCodes.error : exitCodes.done;
 }
@@ -79,11 +79,14 @@ async function runCheck(check: Check, context: CheckContext): Promise<readonly F
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 const maxLineLength = 1000;
 
-function findingLines({ state, text, advice }: Finding, options: DoctorCommandOptions): string {
+function findingLines(
+  { state, text, advice }: Finding,
+  options: DoctorCommandOptions,
+): TerminalText {
   const { stdout, env, args } = options;
   const useColor = hasColor(stdout, { env, color: args.color });
   const mark = state.padEnd(4);
-  const painted = useColor ? styleText(colours[state], mark, { validateStream: false }) : mark;
+  const painted = TerminalText.styled(colours[state], mark, useColor);
   const next = advice === undefined ? '' : `      → ${oneLine(advice, maxLineLength)}\n`;
-  return `${painted}  ${oneLine(text, maxLineLength)}\n${next}`;
+  return TerminalText.of(painted, `  ${oneLine(text, maxLineLength)}\n${next}`);
 }

@@ -53,10 +53,10 @@ const head = ['offset', 'seconds', 'turn', 'type', 'content'];
 async function writeJson(log: Log, session: SessionSummary, output: Output): Promise<void> {
   const turns = await turnReports(readRecords(log, session.id));
   const about = JSON.stringify({ session, totals: sessionTotals(turns), turns }, undefined, 2);
-  await output.write(`${about.slice(0, -2)},\n  "records": [`);
+  await output.writeData(`${about.slice(0, -2)},\n  "records": [`);
   let separator = '\n';
   for await (const record of readRecords(log, session.id)) {
-    await output.write(`${separator}    ${encodeRecord(record)}`);
+    await output.writeData(`${separator}    ${encodeRecord(record)}`);
     separator = ',\n';
   }
   await output.write('\n  ]\n}\n');

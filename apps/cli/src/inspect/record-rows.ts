@@ -1,5 +1,6 @@
 import type { Delta, Fact, LogRecord, Part, Stop, Usage } from '@millrace/core';
-import { countOf, oneLine } from '../print/printable.ts';
+import { countOf } from '../print/text-table.ts';
+import { oneLine } from '../text/cells/printable.ts';
 
 /** Offset, time since the start of the session, turn and attempt, type, content. */
 type RecordRow = readonly [string, string, string, string, string];

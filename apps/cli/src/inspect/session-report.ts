@@ -1,6 +1,6 @@
 import { addUsage, noUsage, type Usage } from '@millrace/core';
-import { countOf, oneLine } from '../print/printable.ts';
-import { type TableOptions, textTable } from '../print/text-table.ts';
+import { countOf, type TableOptions, textTable } from '../print/text-table.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import { usageText } from './record-rows.ts';
 import type { AttemptReport, ToolReport, TurnReport } from './turn-reports.ts';
 

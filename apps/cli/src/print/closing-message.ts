@@ -1,8 +1,8 @@
 import type { RunResult } from '@millrace/agent';
 import { isMillraceError, type SessionId } from '@millrace/core';
 import type { SharedArgs } from '../contract/args.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import type { PendingApproval } from './pending-approvals.ts';
-import { oneLine } from './printable.ts';
 
 interface ClosingOptions {
   readonly pending?: readonly PendingApproval[] | undefined;

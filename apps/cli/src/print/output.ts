@@ -1,6 +1,6 @@
-import { styleText } from 'node:util';
 import { MillraceError } from '@millrace/core';
 import type { Env } from '../contract/host.ts';
+import { TerminalText, writeData, writeText } from '../text/terminal/terminal-gate.ts';
 
 /** A stream to write to, such as standard output. */
 export type OutputStream = NodeJS.WritableStream & {
@@ -36,10 +36,23 @@ export class Output {
     return this.#failure;
   }
 
-  write(text: string): Promise<void> {
+  /** Writes a message, with visible control characters. */
+  write(text: string | TerminalText): Promise<void> {
+    return this.#write(text, (done) => writeText(this.stream, text, done));
+  }
+
+  /** Writes data for a program. Only a terminal gets it with visible control characters. */
+  writeData(data: string): Promise<void> {
+    return this.#write(data, (done) => writeData(this.stream, data, done));
+  }
+
+  #write(
+    text: string | TerminalText,
+    write: (done: (error?: Error | null) => void) => void,
+  ): Promise<void> {
     if (this.#failure !== undefined || text === '') return Promise.resolve();
     return new Promise((resolve) => {
-      this.stream.write(text, (error) => {
+      write((error) => {
         if (error) this.#fail(error);
         resolve();
       });
@@ -113,9 +126,8 @@ export class Notes {
 
   async #write(text: string, style: 'dim' | undefined): Promise<void> {
     const { hasColor, isMidLine } = this.#options;
-    const painted =
-      hasColor && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
-    await this.#output.write(`${isMidLine() ? '\n' : ''}${painted}\n`);
+    const painted = style === undefined ? text : TerminalText.styled(style, text, hasColor);
+    await this.#output.write(TerminalText.of(isMidLine() ? '\n' : '', painted, '\n'));
   }
 }
 

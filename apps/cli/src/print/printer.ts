@@ -1,8 +1,9 @@
 import type { RunResult } from '@millrace/agent';
 import { type AgentEvent, encodeEvent } from '@millrace/core';
+import { oneLine } from '../text/cells/printable.ts';
 import type { AnswerStream } from './answer-stream.ts';
 import type { Notes, Output } from './output.ts';
-import { countOf, oneLine, printable } from './printable.ts';
+import { countOf } from './text-table.ts';
 
 /** Writes a run to standard output in one format. */
 export interface Printer {
@@ -17,14 +18,13 @@ export interface PrinterOptions {
 
 /** Streams the answer as text. */
 export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOptions): Printer {
-  const shown = output.stream.isTTY ? printable : (text: string) => text;
   return {
     async show(event) {
       const { text, restart } = answer.add(event);
-      await output.write(shown(text));
+      await output.writeData(text);
       if (restart === undefined) return;
       await notes.write(restartMessage);
-      await output.write(shown(restart));
+      await output.writeData(restart);
     },
     end: async () => {},
   };
@@ -36,7 +36,7 @@ const restartMessage =
 /** Prints one event per line as JSON. */
 export function jsonPrinter({ output }: PrinterOptions): Printer {
   return {
-    show: (event) => output.write(`${encodeEvent(event)}\n`),
+    show: (event) => output.writeData(`${encodeEvent(event)}\n`),
     end: async () => {},
   };
 }
@@ -48,7 +48,7 @@ export function valuePrinter({ output }: PrinterOptions): Printer {
     end: async ({ value }) => {
       if (value === undefined) return;
       const json = JSON.stringify(value, undefined, output.stream.isTTY ? 2 : 0);
-      await output.write(`${json}\n`);
+      await output.writeData(`${json}\n`);
     },
   };
 }

@@ -35,3 +35,8 @@ export function textTable(
       .trimEnd(),
   );
 }
+
+/** Returns a count with its noun: `1 session`, `2 sessions`. */
+export function countOf(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? '' : 's'}`;
+}

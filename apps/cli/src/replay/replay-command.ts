@@ -11,6 +11,7 @@ import { secondsText } from '../print/printer.ts';
 import { withStore } from '../store/open-store.ts';
 import { readRecords } from '../store/session-records.ts';
 import { findSession } from '../store/session-summaries.ts';
+import { TerminalText } from '../text/terminal/terminal-gate.ts';
 import { ReplayScreen } from './replay-screen.ts';
 
 export interface ReplayCommandOptions {
@@ -54,7 +55,7 @@ async function replay(log: Log, options: ReplayCommandOptions): Promise<number> 
   })) {
     const text = show(record, foldRecord(folder, record));
     if (text !== '') isLineStart = text.endsWith('\n');
-    await output.write(text);
+    await (args.json ? output.writeData(text) : output.write(TerminalText.painted(text)));
     if (output.failure !== undefined) break;
   }
   // An interrupted or unfinished answer does not end its line.

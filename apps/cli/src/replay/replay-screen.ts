@@ -1,6 +1,6 @@
 import { type Observer, type TerminalOptions, terminalObserver } from '@millrace/agent';
 import type { AgentEvent, ItemId, ItemKind, LogRecord, Part } from '@millrace/core';
-import { printable } from '../print/printable.ts';
+import { printable } from '../text/cells/printable.ts';
 
 /**
  * Prints a session to a scrolling terminal. It also prints the user's messages and the text of

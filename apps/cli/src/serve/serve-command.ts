@@ -7,6 +7,7 @@ import type { ServeArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { pageFolder } from '../package-files.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { demoAgents } from './demo-agents.ts';
 import { openServerStore, type ServerStore } from './open-server-store.ts';
 import { type OperatorToken, readOperatorToken } from './operator-token.ts';
@@ -22,16 +23,17 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
     const agents = await untilStopped(signal, loadServedAgents(args, host, cwd, data));
     const reading = readOperatorToken(args, host.env, data.folder);
     const access = await untilStopped(signal, reading);
-    for (const note of access.notes) host.stderr.write(`${note}\n`);
+    for (const note of access.notes) writeText(host.stderr, `${note}\n`);
     const { tokens } = access;
     const page = pageFolder();
     const otlp = createSpanExporter(args.otlp, host.env, diagnosticWriter(args, host));
     const server = openServer(args, host, data, { agents, tokens, page, exporter: otlp });
     const { url } = await listen(server, args);
     const words = { url, agents, data: data.path, access };
-    host.stdout.write(startMessage({ ...words, hasPage: page !== undefined }));
+    writeText(host.stdout, startMessage({ ...words, hasPage: page !== undefined }));
     await waitForAbort(signal);
-    host.stderr.write(
+    writeText(
+      host.stderr,
       'Stopping. Running tasks are stored for the next server. Press Ctrl-C again to stop at once.\n',
     );
     await server.close();
@@ -59,7 +61,7 @@ function openServer(
   served: Pick<ServerOptions, 'agents' | 'tokens' | 'page' | 'exporter'>,
 ): Server {
   const { log: format } = args;
-  const write = (line: string) => void host.stderr.write(`${line}\n`);
+  const write = (line: string) => writeText(host.stderr, `${line}\n`);
   return createServer({
     ...{ ...served, log, rows, secret, agentNetworks: readAgentNetworks(args, host) },
     requestLog: { format, write },
@@ -81,7 +83,7 @@ function readAgentNetworks(
 function diagnosticWriter({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
   return (problem) =>
-    void stderr.write(`${format === 'json' ? JSON.stringify(note(problem)) : problem}\n`);
+    writeText(stderr, `${format === 'json' ? JSON.stringify(note(problem)) : problem}\n`);
 }
 
 async function listen(

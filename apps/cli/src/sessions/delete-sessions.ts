@@ -1,11 +1,11 @@
 import type { SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { askUser } from '../command/ask-user.ts';
+import { askYesNo } from '../command/ask-user.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
-import { oneLine } from '../print/printable.ts';
 import { findChildSessions } from '../store/session-records.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
@@ -35,14 +35,13 @@ export async function deleteSessions(context: SessionsContext): Promise<number> 
 
 async function confirmDelete(
   { id, title, hasWork }: SessionSummary,
-  { stdin, notes, signal }: SessionsContext,
+  { stdin, notes, signal, clock }: SessionsContext,
 ): Promise<boolean> {
   if (!stdin.isTTY)
     throw new UsageError('Cannot ask for confirmation: there is no terminal. Use --yes');
   const state = hasWork ? ', which is not finished' : '';
-  const question = `Delete session ${id} (${oneLine(title, 60)})${state}? It cannot be undone. [y/N] `;
-  const answer = await askUser({ stdin, stdout: notes.stream, signal }, question);
-  return /^y(es)?$/i.test(answer?.trim() ?? '');
+  const question = `Delete session ${id} (${oneLine(title, 60)})${state}? It cannot be undone.`;
+  return (await askYesNo({ stdin, stdout: notes.stream, signal, clock }, question)) === true;
 }
 
 /**

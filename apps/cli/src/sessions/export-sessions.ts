@@ -28,8 +28,8 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
     for (const one of [session, ...(await findChildSessions(log, session))]) {
       if (written.has(one)) continue;
       written.add(one);
-      for await (const line of exportBlobs(log, one)) await output.write(`${line}\n`);
-      for await (const line of exportSession(log, one)) await output.write(`${line}\n`);
+      for await (const line of exportBlobs(log, one)) await output.writeData(`${line}\n`);
+      for await (const line of exportSession(log, one)) await output.writeData(`${line}\n`);
       if (output.failure !== undefined) return;
     }
 }

@@ -16,11 +16,13 @@ import { createAgent, defineTool } from '@millrace/agent';
 import { type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { SessionsArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
+import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { openStore } from '../store/open-store.ts';
 import { readRecords } from '../store/session-records.ts';
@@ -48,6 +50,7 @@ async function run(
   args: Partial<SessionsArgs>,
   stdin: InputStream = Readable.from([]),
   at = store,
+  clock?: VirtualClock,
 ): Promise<Ran> {
   const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const code = await sessionsCommand({
@@ -57,7 +60,7 @@ async function run(
       ...args,
     },
     config: { store: at },
-    ...{ stdin, stdout, stderr, cwd, env: {}, signal: new AbortController().signal },
+    ...{ stdin, stdout, stderr, cwd, env: {}, signal: new AbortController().signal, clock },
   });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
@@ -185,14 +188,28 @@ describe('delete', () => {
   });
 
   test.each([
-    ['y\n', exitCodes.done, []],
-    ['n\n', exitCodes.aborted, ['one']],
-    ['\n', exitCodes.aborted, ['one']],
-  ])('asks a person, who says %j', async (answer, code, left) => {
+    ['y', exitCodes.done, []],
+    ['n', exitCodes.aborted, ['one']],
+    ['\r', exitCodes.aborted, ['one']],
+    ['n\r', exitCodes.aborted, ['one']],
+  ])('asks a person, who presses %j', async (answer, code, left) => {
     await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
-    stdin.end(answer);
-    const ran = await run({ action: 'delete', operands: ['one'] }, stdin);
+    const clock = new VirtualClock();
+    let isOver = false;
+    const running = run({ action: 'delete', operands: ['one'] }, stdin, store, clock).finally(
+      () => {
+        isOver = true;
+      },
+    );
+    await vi.waitUntil(() => clock.pending > 0);
+    clock.advance(quietMs);
+    stdin.write(answer);
+    while (!isOver) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(settleMs);
+    }
+    const ran = await running;
     expect([ran.code, ran.stdout, await idsIn()]).toEqual([code, '', left]);
     expect(ran.stderr).toContain('Delete session one (First)? It cannot be undone. [y/N]');
   });

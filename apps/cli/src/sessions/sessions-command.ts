@@ -1,3 +1,4 @@
+import type { Clock } from '@millrace/agent';
 import type { SessionsArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
@@ -20,15 +21,16 @@ export interface SessionsCommandOptions {
   readonly env: Env;
   readonly cwd: string;
   readonly signal: AbortSignal;
+  readonly clock?: Clock | undefined;
 }
 
 /** Runs `millrace sessions`: lists, shows, deletes, exports or imports sessions. */
 export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
-  const { args, stdin, stdout, stderr, cwd, signal } = options;
+  const { args, stdin, stdout, stderr, cwd, signal, clock } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
   const code = await withStore(options, ({ log }) =>
-    runAction({ args, log, output, notes, stdin, cwd, signal }),
+    runAction({ args, log, output, notes, stdin, cwd, signal, clock }),
   );
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;

@@ -1,3 +1,4 @@
+import type { Clock } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { SessionsArgs } from '../contract/args.ts';
 import type { Output } from '../print/output.ts';
@@ -13,4 +14,5 @@ export interface SessionsContext {
   readonly stdin: InputStream;
   readonly cwd: string;
   readonly signal: AbortSignal;
+  readonly clock?: Clock | undefined;
 }

@@ -1,6 +1,5 @@
 import { encodeTranscript, type Item, liveTranscript, type Part } from '@millrace/core';
 import { snapshot } from '@millrace/log';
-import { oneLine, printable } from '../print/printable.ts';
 import { textTable } from '../print/text-table.ts';
 import {
   findSession,
@@ -8,6 +7,7 @@ import {
   type SessionSummary,
   shortIdLength,
 } from '../store/session-summaries.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /** Lists the sessions, newest first. With `--all`, those of this folder come before the others. */
@@ -19,7 +19,7 @@ export async function listSessions(context: SessionsContext): Promise<void> {
     all.filter((session) => session.cwd !== cwd),
   ];
   const shown = args.all ? [...here, ...elsewhere] : here;
-  if (args.json) return output.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  if (args.json) return output.writeData(`${JSON.stringify(shown, undefined, 2)}\n`);
   const columns = output.stream.isTTY ? output.stream.columns : undefined;
   const rows = shown.map((session) => rowOf(session, args.all));
   for (const line of textTable(rows, { columns })) await output.write(`${line}\n`);
@@ -62,10 +62,10 @@ export async function showSession({ args, log, output, cwd }: SessionsContext): 
   const [which = 'last'] = args.operands;
   const session = await findSession(log, which, cwd);
   const items = liveTranscript(await snapshot(log, session.id));
-  if (args.json) return output.write(`${encodeTranscript(items)}\n`);
+  if (args.json) return output.writeData(`${encodeTranscript(items)}\n`);
   const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');
   const text = `# Session ${session.id}\n\n${about}\n\n${transcriptMarkdown(items)}`;
-  await output.write(output.stream.isTTY ? printable(text) : text);
+  await output.writeData(text);
 }
 
 const headingByKind: { readonly [Kind in Item['kind']]: string } = {

@@ -62,7 +62,9 @@ function linesOf(block: Block): readonly string[] {
       return [`call: ${name} ${phase}: ${result?.text}`];
     }
     case 'approval':
-      return [`asked: ${block.dialog.approval.name}`];
+      return [
+        `asked: ${block.dialog.type === 'approval' ? block.dialog.approval.name : block.dialog.title}`,
+      ];
     case 'note':
       return [`note: ${block.text}`];
     case 'rows':

@@ -10,6 +10,7 @@ import { retryOptions } from '../agent/agent-options.ts';
 import { runChat } from '../chat/run-chat.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { Config } from '../contract/config.ts';
+import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import { FakeKeyboard, FakeTerminal } from './fake-terminal.ts';
 
 export interface TestChatOptions {
@@ -90,6 +91,22 @@ export class TestChat {
   async advance(ms: number): Promise<void> {
     this.clock.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Waits until a dialog accepts keys. */
+  async quiet(): Promise<void> {
+    await this.advance(50);
+    await this.advance(quietMs);
+    await this.advance(50);
+  }
+
+  /** Types keys and waits until an answer would have taken effect. */
+  async press(typed: string): Promise<void> {
+    this.type(typed);
+    await this.advance(1);
+    await this.advance(1);
+    await this.advance(settleMs);
+    await this.advance(1);
   }
 
   /** Waits until a text is on the screen or in the scrollback. */

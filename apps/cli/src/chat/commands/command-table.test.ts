@@ -95,8 +95,10 @@ describe('/permissions', () => {
     const chat = new TestChat({ script, tools: [note], approve });
     await chat.send('Go');
     await chat.waitForText('Allow note?');
-    await chat.advance(300);
-    chat.type(key);
+    await chat.quiet();
+    await chat.press(key);
+    await chat.quiet();
+    await chat.press('y');
     await chat.waitForText('One.');
     await chat.send('Again');
     await chat.waitForText('Two.');

@@ -1,6 +1,6 @@
 import type { PartId, ReasoningForm } from '@millrace/core';
 import type { Block as Passage } from '@millrace/markdown';
-import type { ApprovalDialog } from './dialog.ts';
+import type { ApprovalDialog, ConfirmDialog } from './dialog.ts';
 import type { ToolCard } from './tool-card.ts';
 
 /**
@@ -22,7 +22,7 @@ export type Block =
     }
   | { readonly type: 'call'; readonly card: ToolCard }
   /** The full content of an approval request. */
-  | { readonly type: 'approval'; readonly dialog: ApprovalDialog }
+  | { readonly type: 'approval'; readonly dialog: ApprovalDialog | ConfirmDialog }
   | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
   /** A table with a name and a description per row. */
   | { readonly type: 'rows'; readonly rows: readonly Row[] };

@@ -1,9 +1,10 @@
 import type { JsonValue, SessionId, ToolCallId } from '@millrace/core';
-import type { ChangePreview, UserQuestion } from '@millrace/tools';
+import type { ChangePreview, PermissionRule, UserQuestion } from '@millrace/tools';
 
 /** A request to the user that is shown instead of the prompt. */
 export type Dialog =
   | ApprovalDialog
+  | ConfirmDialog
   | { readonly type: 'question'; readonly question: OpenQuestion }
   | { readonly type: 'pick'; readonly pick: PickList };
 
@@ -16,6 +17,25 @@ export interface ApprovalDialog {
   readonly others: number;
   /** The effect of a file change, as soon as it is known. */
   readonly preview?: ChangePreview | undefined;
+  /** The rule that a permanent answer saves. Undefined if there is none. */
+  readonly savedRule?: PermissionRule | undefined;
+}
+
+/**
+ * The second step of an answer that allows more than the call that was shown, or something else:
+ * a rule, several calls, or a changed input.
+ */
+export interface ConfirmDialog {
+  readonly type: 'confirm';
+  readonly title: string;
+  /** The rule exactly as it is saved. */
+  readonly rule?: string | undefined;
+  /** What the rule allows, in words. */
+  readonly scope?: string | undefined;
+  /** The calls that run, each of which is shown in full. */
+  readonly requests: readonly ApprovalDialog[];
+  /** Describes the answer that approves. */
+  readonly yes: string;
 }
 
 /** A tool call that waits for the user's approval. */
@@ -49,6 +69,8 @@ export interface ChoiceList {
   readonly selected: number;
   /** The ticked items, if several can be chosen. */
   readonly ticked?: ReadonlySet<number> | undefined;
+  /** Digits choose nothing. Default: false. */
+  readonly lettersOnly?: boolean | undefined;
 }
 
 export interface ChoiceItem {

@@ -1,7 +1,12 @@
 import { parseJson } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import { ruleToText } from '../../config/rule-text.ts';
-import type { ChoiceItem, PendingApproval } from '../contract/dialog.ts';
+import type {
+  ApprovalDialog,
+  ChoiceItem,
+  ConfirmDialog,
+  PendingApproval,
+} from '../contract/dialog.ts';
 
 export type ApprovalAction = 'once' | 'session' | 'waiting' | 'always' | 'change' | 'deny';
 
@@ -10,13 +15,16 @@ export interface ApprovalChoice extends ChoiceItem {
 }
 
 /**
- * Returns the possible answers to an approval. `others` is the number of further approvals. A
- * lasting answer is offered only if there is a rule for it.
+ * Returns the possible answers to an approval. A lasting answer is offered only if there is a rule
+ * for it. The last answer denies, and the selection starts there.
  */
-export function approvalChoices(approval: PendingApproval, others = 0): readonly ApprovalChoice[] {
+export function approvalChoices({
+  approval,
+  others,
+  savedRule,
+}: Pick<ApprovalDialog, 'approval' | 'others' | 'savedRule'>): readonly ApprovalChoice[] {
   const { rule, input } = approval;
   const known = rule === undefined ? undefined : parseRule(rule);
-  const always = known === undefined ? undefined : alwaysRule(known, approval);
   const choices: readonly (ApprovalChoice | undefined)[] = [
     { action: 'once', label: 'Yes, once', letter: 'y' },
     rule === undefined
@@ -25,14 +33,14 @@ export function approvalChoices(approval: PendingApproval, others = 0): readonly
     others === 0
       ? undefined
       : { action: 'waiting', label: `Yes to all ${others + 1} waiting now`, letter: 'w' },
-    always === undefined
+    savedRule === undefined
       ? undefined
       : {
           ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
-          detail: ruleToText(always),
+          detail: ruleToText(savedRule),
         },
     input === undefined ? undefined : { action: 'change', label: 'Change the input', letter: 'c' },
-    { action: 'deny', label: 'No, with a reason', letter: 'n' },
+    { action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n adds a reason' },
   ];
   return choices.filter((choice) => choice !== undefined);
 }
@@ -67,4 +75,53 @@ export function parseRule(text: string): PermissionRule | undefined {
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
   const rule = parsed.value as { readonly [Field in keyof PermissionRule]?: unknown };
   return rule.decision === 'allow' ? (parsed.value as unknown as PermissionRule) : undefined;
+}
+
+/** The answers to the second step. The selection starts on the one that goes back. */
+export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
+  return [
+    { label: yes, letter: 'y' },
+    { label: 'No, go back', letter: 'n' },
+  ];
+}
+
+/** The second step of an answer for the session, with the rule that it sets. */
+export function confirmSession({ rule = '' }: PendingApproval): ConfirmDialog {
+  const known = parseRule(rule);
+  return {
+    type: 'confirm',
+    title: 'Run it, and allow this rule until the session ends?',
+    rule: known === undefined ? rule : ruleToText(known),
+    scope: ruleScope(known),
+    requests: [],
+    yes: 'Yes, allow this rule in this session',
+  };
+}
+
+/** The second step of a permanent answer, with the rule exactly as it is saved. */
+export function confirmAlways(rule: PermissionRule): ConfirmDialog {
+  return {
+    type: 'confirm',
+    title: 'Run it, and save this rule for this folder?',
+    rule: ruleToText(rule),
+    scope: ruleScope(rule),
+    requests: [],
+    yes: 'Yes, save this rule',
+  };
+}
+
+/** The second step of an answer to several calls, which shows each of them. */
+export function confirmWaiting(requests: readonly ApprovalDialog[]): ConfirmDialog {
+  const count = requests.length;
+  return { type: 'confirm', title: `Allow all ${count}?`, requests, yes: `Yes, run all ${count}` };
+}
+
+/** The second step of a changed input, which shows the changed call. */
+export function confirmChanged(request: ApprovalDialog): ConfirmDialog {
+  return {
+    type: 'confirm',
+    title: 'Run it with this input?',
+    requests: [request],
+    yes: 'Yes, once',
+  };
 }

@@ -1,12 +1,14 @@
 import type { Key } from '../../input/keys/key.ts';
-import type { ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
-import { approvalChoices } from './approval-choices.ts';
+import type { ChoiceItem, ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
+import { approvalChoices, confirmChoices } from './approval-choices.ts';
 
 /** Identifies a dialog. Another key means a new list. */
 export function dialogKey(dialog: Dialog): object | string {
   switch (dialog.type) {
     case 'approval':
       return `${dialog.approval.session} ${dialog.approval.id}`;
+    case 'confirm':
+      return dialog;
     case 'question':
       return dialog.question;
     case 'pick':
@@ -17,7 +19,9 @@ export function dialogKey(dialog: Dialog): object | string {
 export function choiceListOf(dialog: Dialog): ChoiceList {
   switch (dialog.type) {
     case 'approval':
-      return { items: approvalChoices(dialog.approval, dialog.others), selected: 0 };
+      return onLast(approvalChoices(dialog));
+    case 'confirm':
+      return onLast(confirmChoices(dialog));
     case 'question': {
       const { options, multiple } = dialog.question;
       const items = [
@@ -32,10 +36,21 @@ export function choiceListOf(dialog: Dialog): ChoiceList {
   }
 }
 
+/** The last item refuses, so that Enter approves nothing unless the user moved to it. */
+function onLast(items: readonly ChoiceItem[]): ChoiceList {
+  return { items, selected: items.length - 1, lettersOnly: true };
+}
+
 type ChoiceResult =
   | { readonly type: 'list'; readonly list: ChoiceList }
   | { readonly type: 'chosen'; readonly index: number }
   | { readonly type: 'cancelled' };
+
+/** Whether a key only moves the selection. */
+export function isMoveKey(key: Key): boolean {
+  if (key.type === 'key') return key.name === 'up' || key.name === 'down' || key.name === 'tab';
+  return key.type === 'chord' && key.ctrl && (key.char === 'p' || key.char === 'n');
+}
 
 /** Applies a key to a list. */
 export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
@@ -68,12 +83,9 @@ export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
   }
 }
 
-/**
- * A letter or digit chooses, a space ticks. Several characters at once are ignored, because the
- * user is probably still typing.
- */
+/** A letter or digit chooses, a space ticks. */
 function pressText(list: ChoiceList, text: string): ChoiceResult {
-  const { items, selected, ticked } = list;
+  const { items, selected, ticked, lettersOnly = false } = list;
   if (text === ' ' && ticked !== undefined) {
     const changed = new Set(ticked);
     if (!changed.delete(selected)) changed.add(selected);
@@ -81,7 +93,8 @@ function pressText(list: ChoiceList, text: string): ChoiceResult {
   }
   const wanted = text.toLowerCase();
   const byLetter = items.findIndex(({ letter }) => letter === wanted);
-  const index = byLetter === -1 && /^[1-9]$/.test(wanted) ? Number(wanted) - 1 : byLetter;
+  const isDigit = byLetter === -1 && !lettersOnly && /^[1-9]$/.test(wanted);
+  const index = isDigit ? Number(wanted) - 1 : byLetter;
   if (items[index] === undefined) return { type: 'list', list };
   return ticked === undefined
     ? { type: 'chosen', index }

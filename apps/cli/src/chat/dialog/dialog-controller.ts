@@ -1,62 +1,73 @@
 import type { Clock } from '@millrace/agent';
-import type { ChangePreview } from '@millrace/tools';
+import {
+  AnswerGuard,
+  isCancelKey,
+  keysForPrompt,
+  type Refusal,
+  refusalIn,
+} from '../../input/answer/answer-guard.ts';
 import type { Key } from '../../input/keys/key.ts';
+import type { KeyRead } from '../../input/keys/key-reader.ts';
 import type {
   ApprovalDialog,
   ChoiceList,
+  ConfirmDialog,
   Dialog,
   OpenQuestion,
-  PendingApproval,
   PickList,
 } from '../contract/dialog.ts';
-import type { ApprovalOptions } from '../session/session-commands.ts';
-import type { ApprovalAction, ApprovalChoice } from './approval-choices.ts';
-import { choiceListOf, dialogKey, FilteredPickList, pressChoice } from './choice-list.ts';
-import { answerInput, changedInputInput, denialReasonInput, type SideInput } from './side-input.ts';
+import { ApprovalAnswers, type ApprovalAnswersOptions } from './approval-answers.ts';
+import type { ApprovalChoice } from './approval-choices.ts';
+import {
+  choiceListOf,
+  dialogKey,
+  FilteredPickList,
+  isMoveKey,
+  pressChoice,
+} from './choice-list.ts';
+import type { DialogReadiness } from './dialog-lines.ts';
+import { type ContentView, ReadContent } from './read-content.ts';
+import { answerInput, type SideInput } from './side-input.ts';
 
-interface DialogControllerOptions {
+interface DialogControllerOptions extends ApprovalAnswersOptions {
   readonly clock: Clock;
-  readonly approvals: () => readonly PendingApproval[];
   readonly question: () => OpenQuestion | undefined;
-  /** Whether an approval belongs to a sub-agent. */
-  readonly isChild: (approval: PendingApproval) => boolean;
-  /** The preview of a file change, if it is known. */
-  readonly preview: (approval: PendingApproval) => ChangePreview | undefined;
-  readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
-  /** Approves, and allows the same for the rest of the session. */
-  readonly approveForSession: (approval: PendingApproval) => Promise<void>;
-  /** Approves, and always allows the same in this folder. */
-  readonly approveAlways: (approval: PendingApproval) => Promise<void>;
-  readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
   /** Prints the full content of the request. */
-  readonly showInFull: (dialog: ApprovalDialog) => void;
+  readonly showInFull: (dialog: ApprovalDialog | ConfirmDialog) => void;
   /** Stops the run. */
   readonly stop: () => void;
-  /** Lets an action run in the background and prints its error. */
-  readonly runInBackground: (work: Promise<void>) => void;
   readonly onChange: () => void;
 }
-
-/**
- * Keys right after a dialog opens are ignored, because the user was still typing. A dialog that
- * directly follows another one accepts keys at once.
- */
-const ignoreKeysMs = 250;
 
 interface ShownDialog {
   readonly key: object | string;
   readonly list: ChoiceList;
-  /** Earlier keys were not meant for the dialog. */
-  readonly acceptsKeysFromMs: number;
+  /** What the user has seen of the request. */
+  readonly content: ReadContent;
+  /** The user moves in the dialog, so further moves need no pause before them. */
+  readonly isMoving: boolean;
+}
+
+/** A dialog that can be answered by accident. A pick list is opened by the user's own command. */
+type GuardedDialog = Exclude<Dialog, { readonly type: 'pick' }>;
+
+/** A choice, and the key that chose it. */
+interface Chosen {
+  readonly index: number;
+  readonly list: ChoiceList;
+  readonly key: Key;
 }
 
 /**
  * Selects the dialog to show and handles its keys. There is one dialog at a time; the others wait.
+ *
+ * An approval needs a single key press that stands alone (see `AnswerGuard`), after the whole
+ * request was on the screen. All other text belongs to the prompt.
  */
 export class DialogController {
   readonly #options: DialogControllerOptions;
-  /** Approvals that are answered here, although the log has not recorded it yet. */
-  readonly #answered = new Set<object | string>();
+  readonly #guard: AnswerGuard;
+  readonly #approvals: ApprovalAnswers;
   #pickList: FilteredPickList | undefined;
   #sideInput: SideInput | undefined;
   /** The current dialog with its list. */
@@ -64,6 +75,9 @@ export class DialogController {
 
   constructor(options: DialogControllerOptions) {
     this.#options = options;
+    const { clock, onChange } = options;
+    this.#guard = new AnswerGuard({ clock, onChange });
+    this.#approvals = new ApprovalAnswers(options);
   }
 
   get sideInput(): SideInput | undefined {
@@ -71,43 +85,63 @@ export class DialogController {
   }
 
   get dialog(): Dialog | undefined {
-    const { question, isChild, preview } = this.#options;
     if (this.#pickList !== undefined) return { type: 'pick', pick: this.#pickList.list };
-    const [approval, ...others] = this.#unanswered;
-    if (approval !== undefined) {
-      const about = { approval, isChild: isChild(approval), others: others.length };
-      return { type: 'approval', ...about, preview: preview(approval) };
-    }
-    const open = question();
+    const request = this.#approvals.dialog;
+    if (request !== undefined) return request;
+    const open = this.#options.question();
     return open === undefined ? undefined : { type: 'question', question: open };
-  }
-
-  get #unanswered(): readonly PendingApproval[] {
-    return this.#options.approvals().filter((one) => !this.#answered.has(approvalKey(one)));
   }
 
   /** The choices of the current dialog. */
   get list(): ChoiceList | undefined {
     const { dialog } = this;
     if (dialog === undefined) {
-      this.#shownDialog = undefined;
+      this.close();
       return undefined;
     }
     const key = dialogKey(dialog);
     if (this.#shownDialog?.key !== key) {
       // The dialog was answered elsewhere, so the typed text is dropped.
       this.#sideInput = undefined;
-      const now = this.#options.clock.now();
-      const fromMs = this.#shownDialog?.acceptsKeysFromMs ?? now + ignoreKeysMs;
-      this.#shownDialog = { key, list: choiceListOf(dialog), acceptsKeysFromMs: fromMs };
+      if (dialog.type !== 'confirm') this.#approvals.closeConfirm();
+      // Keys count only after the dialog is on the screen.
+      this.#guard.close();
+      const shown = { list: choiceListOf(dialog), content: new ReadContent(), isMoving: false };
+      this.#shownDialog = { key, ...shown };
     } else if (dialog.type === 'approval') {
       // The number of waiting approvals can change.
-      this.#shownDialog = {
-        ...this.#shownDialog,
-        list: withItems(this.#shownDialog.list, choiceListOf(dialog)),
-      };
+      const list = withItems(this.#shownDialog.list, choiceListOf(dialog));
+      this.#shownDialog = { ...this.#shownDialog, list };
     }
     return this.#shownDialog.list;
+  }
+
+  /** The first line of the request to show. */
+  get contentFrom(): number {
+    return this.#shownDialog?.content.from ?? 0;
+  }
+
+  get readiness(): DialogReadiness {
+    if (this.#guard.heldKey !== undefined) return 'held';
+    if (this.#shownDialog !== undefined && !this.#shownDialog.content.isComplete) return 'unread';
+    return this.#guard.isQuiet ? 'ready' : 'waiting';
+  }
+
+  /** Records what a drawing of the dialog showed. Call it after the drawing is on the screen. */
+  readonly markShown = (view: ContentView): void => {
+    const shown = this.#shownDialog;
+    if (shown === undefined || shown.key !== view.key || this.dialog === undefined) return;
+    if (!shown.content.show(view)) return;
+    this.#guard.restart();
+    this.#options.onChange();
+  };
+
+  /** Forgets the shown dialog and cancels an answer that did not take effect yet. */
+  close(): void {
+    this.#guard.close();
+    this.#sideInput = undefined;
+    this.#approvals.closeConfirm();
+    this.#shownDialog = undefined;
   }
 
   pick(pick: PickList): void {
@@ -115,118 +149,204 @@ export class DialogController {
     this.#options.onChange();
   }
 
-  readonly press = (key: Key): void => {
+  /** Handles the keys of one read. Returns the keys that belong to the prompt. */
+  readonly read = (read: KeyRead): readonly Key[] => {
     const { dialog, list } = this;
-    const shown = this.#shownDialog;
-    if (dialog === undefined || list === undefined || shown === undefined) return;
-    const isEarly = this.#options.clock.now() < shown.acceptsKeysFromMs;
-    if (isEarly && dialog.type !== 'pick' && !isCancelKey(key)) return;
-    if (dialog.type === 'approval' && isLetter(key, 'v')) return this.#options.showInFull(dialog);
-    if (dialog.type === 'pick' && this.#pickList?.press(key)) return this.#options.onChange();
-    const step = pressChoice(list, key);
-    if (step.type === 'list') this.#shownDialog = { ...shown, list: step.list };
-    else if (step.type === 'cancelled') this.#cancel(dialog);
-    else this.#choose(dialog, step.index, list);
+    if (dialog === undefined || list === undefined) return read.keys;
+    if (dialog.type === 'pick') return this.#readPick(read.keys);
+    const isQuiet = this.#guard.isQuiet;
+    const held = this.#guard.release();
+    this.#guard.restart();
+    const rest = this.#handle(dialog, list, { ...read, isQuiet, held });
     this.#options.onChange();
+    return rest;
   };
+
+  #handle(
+    dialog: GuardedDialog,
+    list: ChoiceList,
+    {
+      keys,
+      isAlone,
+      isQuiet,
+      held,
+    }: KeyRead & { readonly isQuiet: boolean; readonly held: Key | undefined },
+  ): readonly Key[] {
+    if (keys.some(isCancelKey)) {
+      this.#cancel(dialog);
+      return keysForPrompt(keys);
+    }
+    const [key] = keys;
+    if (key === undefined || this.#move(keys, isQuiet)) return [];
+    if (isQuiet && isAlone) return this.#press(dialog, list, key);
+    const refusal = isQuiet ? refusalIn({ keys, isAlone }) : undefined;
+    if (refusal !== undefined && dialog.type !== 'question') return this.#refuse(dialog, refusal);
+    return this.#typeOn(held === undefined ? keys : [held, ...keys]);
+  }
+
+  /** Moves the selection or scrolls. Neither answers, so further moves need no pause. */
+  #move(keys: readonly Key[], isQuiet: boolean): boolean {
+    const shown = this.#shownDialog;
+    if (shown === undefined) return false;
+    const canMove = isQuiet || shown.isMoving;
+    const isScroll = (key: Key) => scrollPages(key, canMove && !shown.list.ticked) !== undefined;
+    if (!keys.every((key) => isScroll(key) || isMoveKey(key))) return false;
+    let { list } = shown;
+    for (const key of keys) {
+      if (isScroll(key)) shown.content.scroll(scrollPages(key, true) ?? 0);
+      else if (canMove) {
+        const step = pressChoice(list, key);
+        if (step.type === 'list') list = step.list;
+      }
+    }
+    this.#shownDialog = { ...shown, list, isMoving: canMove };
+    return true;
+  }
+
+  /** A single key press after a quiet period. */
+  #press(dialog: GuardedDialog, list: ChoiceList, key: Key): readonly Key[] {
+    if (dialog.type !== 'question' && isLetter(key, 'v')) {
+      this.#options.showInFull(dialog);
+      this.#shownDialog?.content.showAll();
+      return [];
+    }
+    const step = pressChoice(list, key);
+    if (step.type === 'chosen') {
+      this.#choose(dialog, { index: step.index, list, key });
+      return [];
+    }
+    const isTick = step.type === 'list' && step.list !== list;
+    if (!isTick || this.#shownDialog === undefined) return this.#typeOn([key]);
+    this.#shownDialog = { ...this.#shownDialog, list: step.list, isMoving: true };
+    return [];
+  }
+
+  /** The user types a message. An open second step closes, because nobody answers it. */
+  #typeOn(keys: readonly Key[]): readonly Key[] {
+    const kept = keysForPrompt(keys);
+    const opened = kept.length > 0 ? this.#approvals.closeConfirm() : [];
+    if (this.#shownDialog !== undefined)
+      this.#shownDialog = { ...this.#shownDialog, isMoving: false };
+    return [...opened, ...kept];
+  }
+
+  #refuse(dialog: ApprovalDialog | ConfirmDialog, { reason, isSent }: Refusal): readonly Key[] {
+    if (dialog.type === 'confirm') this.#approvals.closeConfirm();
+    else if (isSent) this.#approvals.deny(dialog.approval, reason);
+    else this.#sideInput = this.#approvals.reasonInput(dialog.approval, reason);
+    return [];
+  }
+
+  #readPick(keys: readonly Key[]): readonly Key[] {
+    for (const [index, key] of keys.entries()) {
+      const { list, dialog } = this;
+      if (dialog?.type !== 'pick' || list === undefined) return keysForPrompt(keys.slice(index));
+      this.#pressPick(dialog.pick, list, key);
+    }
+    this.#options.onChange();
+    return [];
+  }
+
+  #pressPick(pick: PickList, list: ChoiceList, key: Key): void {
+    if (this.#pickList?.press(key) === true) return;
+    const step = pressChoice(list, key);
+    if (step.type === 'list') {
+      if (this.#shownDialog !== undefined)
+        this.#shownDialog = { ...this.#shownDialog, list: step.list };
+      return;
+    }
+    this.#pickList = undefined;
+    if (step.type === 'chosen') this.#options.runInBackground(pick.onPick(step.index));
+    else this.#options.onChange();
+  }
 
   submitSideInput(text: string): string | undefined {
     const problem = this.#sideInput?.onSubmit(text);
-    if (problem === undefined) this.#sideInput = undefined;
-    this.#options.onChange();
+    if (problem === undefined) this.cancelSideInput();
+    else this.#options.onChange();
     return problem;
   }
 
   cancelSideInput(): void {
     this.#sideInput = undefined;
+    this.#guard.restart();
     this.#options.onChange();
   }
 
-  #cancel(dialog: Dialog): void {
-    if (dialog.type === 'pick') this.#pickList = undefined;
+  #cancel({ type }: Dialog): void {
+    if (type === 'confirm') this.#approvals.closeConfirm();
     else this.#options.stop();
   }
 
-  #choose(dialog: Dialog, index: number, list: ChoiceList): void {
+  #choose(dialog: GuardedDialog, chosen: Chosen): void {
     switch (dialog.type) {
-      case 'pick':
-        this.#pickList = undefined;
-        return this.#options.runInBackground(dialog.pick.onPick(index));
       case 'question':
-        return this.#answer(dialog.question, index, list);
+        return this.#answer(dialog.question, chosen);
       case 'approval':
-        return this.#decide(dialog.approval, (list.items[index] as ApprovalChoice).action);
+        return this.#decide(dialog, chosen);
+      case 'confirm': {
+        const isBack = chosen.index === chosen.list.items.length - 1;
+        if (isBack) this.#approvals.closeConfirm();
+        else if (this.#isRead) this.#guard.hold(chosen.key, () => this.#approvals.confirm());
+      }
     }
   }
 
-  #decide(approval: PendingApproval, action: ApprovalAction | undefined): void {
-    const { approve, approveForSession, approveAlways, deny } = this.#options;
-    const submit = (answer: () => Promise<void>) => this.#submitAnswer(approval, answer);
+  /** Nothing that was not shown can be approved. */
+  get #isRead(): boolean {
+    return this.#shownDialog?.content.isComplete === true;
+  }
+
+  #decide(dialog: ApprovalDialog, { index, list, key }: Chosen): void {
+    const { approval } = dialog;
+    const { action } = list.items[index] as ApprovalChoice;
     switch (action) {
-      case 'once':
-        return submit(() => approve(approval, {}));
-      case 'session':
-        return submit(() => approveForSession(approval));
-      case 'waiting':
-        for (const one of this.#unanswered) this.#submitAnswer(one, () => approve(one, {}));
-        return;
-      case 'always':
-        return submit(() => approveAlways(approval));
-      case 'change':
-        this.#sideInput = changedInputInput(approval, (input) =>
-          submit(() => approve(approval, { input })),
-        );
-        return;
       case 'deny':
-        this.#sideInput = denialReasonInput(approval, (reason) =>
-          submit(() => deny(approval, reason)),
-        );
+        if (key.type === 'text') this.#sideInput = this.#approvals.reasonInput(approval);
+        else this.#approvals.deny(approval, undefined);
         return;
-      case undefined:
+      case 'change':
+        this.#sideInput = this.#approvals.changeInput(dialog);
         return;
+      case 'once':
+        if (this.#isRead) this.#guard.hold(key, () => this.#approvals.approveOnce(approval));
+        return;
+      case 'session':
+      case 'waiting':
+      case 'always':
+        if (this.#isRead) this.#approvals.openConfirm(dialog, action, key);
     }
-  }
-
-  /** Hides an approval at once and shows it again if the answer cannot be submitted. */
-  #submitAnswer(approval: PendingApproval, answer: () => Promise<void>): void {
-    const key = approvalKey(approval);
-    this.#answered.add(key);
-    const answered = answer().catch((error: unknown) => {
-      this.#answered.delete(key);
-      throw error;
-    });
-    this.#options.runInBackground(answered);
   }
 
   /** The last two choices are to type an answer and to give none. */
-  #answer(question: OpenQuestion, index: number, { items, ticked }: ChoiceList): void {
+  #answer(question: OpenQuestion, { index, list: { items, ticked }, key }: Chosen): void {
     const { options, answer } = question;
-    if (index === items.length - 1) return answer(undefined);
     if (index === items.length - 2) {
       this.#sideInput = answerInput(question);
       return;
     }
+    if (index === items.length - 1) return this.#guard.hold(key, () => answer(undefined));
     const chosen = ticked === undefined || ticked.size === 0 ? [index] : [...ticked].sort();
     const labels = chosen.flatMap((one) => options[one]?.label ?? []);
-    answer(question.multiple ? labels : labels[0]);
+    this.#guard.hold(key, () => answer(question.multiple ? labels : labels[0]));
   }
-}
-
-function approvalKey({ session, id }: PendingApproval): string {
-  return `${session} ${id}`;
 }
 
 /** Replaces the items and keeps the selection. */
 function withItems(list: ChoiceList, { items }: ChoiceList): ChoiceList {
   const letter = list.items[list.selected]?.letter;
   const index = items.findIndex((item) => item.letter === letter);
-  return { ...list, items, selected: Math.max(0, index) };
+  return { ...list, items, selected: index === -1 ? items.length - 1 : index };
 }
 
 function isLetter(key: Key, letter: string): boolean {
   return key.type === 'text' && key.text.toLowerCase() === letter;
 }
 
-function isCancelKey(key: Key): boolean {
-  return (key.type === 'key' && key.name === 'escape') || (key.type === 'chord' && key.ctrl);
+/** Returns how far a key scrolls the request. Space scrolls only if nobody types. */
+function scrollPages(key: Key, canUseSpace: boolean): number | undefined {
+  if (key.type === 'text') return canUseSpace && key.text === ' ' ? 1 : undefined;
+  if (key.type !== 'key') return undefined;
+  if (key.name === 'page_down') return 1;
+  return key.name === 'page_up' ? -1 : undefined;
 }

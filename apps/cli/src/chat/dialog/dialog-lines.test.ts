@@ -1,33 +1,43 @@
 import { type JsonValue, sessionId, toolCallId } from '@millrace/core';
-import type { ChangePreview } from '@millrace/tools';
+import type { ChangePreview, PermissionRule } from '@millrace/tools';
 import { describe, expect, test } from 'vitest';
 import { plainTheme } from '../../text/theme/theme.ts';
 import type { Dialog } from '../contract/dialog.ts';
 import { approvalChoices } from './approval-choices.ts';
 import { choiceListOf } from './choice-list.ts';
-import { dialogLines, fullDialogLines } from './dialog-lines.ts';
+import { fullDialogLines } from './dialog-content.ts';
+import { drawDialog } from './dialog-lines.ts';
 
 interface DialogOptions {
   readonly name: string;
   readonly input: JsonValue;
   readonly preview?: ChangePreview;
   readonly rule?: object;
+  readonly savedRule?: PermissionRule;
   readonly others?: number;
   readonly isChild?: boolean;
 }
 
-function dialogOf({ name, input, preview, rule, others = 0, isChild = false }: DialogOptions) {
+function dialogOf(options: DialogOptions) {
+  const { name, input, preview, rule, savedRule, others = 0, isChild = false } = options;
   const approval = {
     ...{ session: sessionId('s'), id: toolCallId('c'), name, input, isAnswered: false },
     ...{ reason: 'no rule allows it', rule: rule && JSON.stringify(rule) },
   };
-  return { type: 'approval', approval, isChild, others, preview } as const satisfies Dialog;
+  return {
+    type: 'approval',
+    approval,
+    isChild,
+    others,
+    preview,
+    savedRule,
+  } as const satisfies Dialog;
 }
 
 const look = (width: number) => ({ width, theme: plainTheme, showsReasoning: false });
 const shown = (options: DialogOptions, width = 80, room = 30) => {
   const ask = dialogOf(options);
-  return dialogLines(look(width), ask, choiceListOf(ask), room);
+  return drawDialog(look(width), ask, choiceListOf(ask), { room }).lines;
 };
 
 const long = {
@@ -86,7 +96,7 @@ describe('the title describes the request', () => {
   ])('also in a window of %i columns, with room for %i lines', (width, room) => {
     const lines = shown({ name: 'bash', input: { command: 'make' }, others: 20 }, width, room);
     expect(lines[0]).toContain('Run `make`');
-    expect(lines.some((line) => line.includes('Yes, once'))).toBe(true);
+    expect(lines.some((line) => line.includes('No (n)'))).toBe(true);
     expect(lines.length).toBeLessThanOrEqual(room);
   });
 });
@@ -97,15 +107,21 @@ describe('the content of a request', () => {
     expect(lines.filter((line) => line.includes('npm test'))).toHaveLength(1);
   });
 
-  test('shows its start and end, and the number of hidden lines', () => {
+  test('is shown from its start, with the number of lines below', () => {
     const lines = shown(long, 80, 20);
     const text = lines.join('\n');
     expect(text).toContain('$ echo 0');
-    expect(text).toContain('rm -rf ~/important');
-    const [, hidden] = /… (\d+) lines not shown: v shows all/.exec(text) ?? [];
-    const seen = lines.filter((line) => /echo|rm -rf/.test(line)).length - 1;
-    expect(Number(hidden)).toBe(61 - seen);
-    expect(text).toContain('no rule allows it');
+    expect(text).not.toContain('rm -rf ~/important');
+    const seen = lines.filter((line) => /│ .*echo/.test(line)).length;
+    expect(text).toContain(`${61 - seen} lines below: Space shows more · lines 1–${seen} of 61`);
+  });
+
+  test('is shown from any line, up to its end', () => {
+    const ask = dialogOf(long);
+    const { lines, view } = drawDialog(look(80), ask, choiceListOf(ask), { room: 20, from: 1000 });
+    expect(lines.join('\n')).toContain('rm -rf ~/important');
+    expect(lines.join('\n')).toContain('the end');
+    expect(view.to).toBe(61);
   });
 
   test('is shown in full on demand', () => {
@@ -124,14 +140,12 @@ describe('the content of a request', () => {
     }
   });
 
-  test('of a long file change counts the hidden lines, and the reason stays visible', () => {
+  test('of a long file change counts the lines below', () => {
     const diff = `@@ -0,0 +1,300 @@\n${Array.from({ length: 300 }, (_, n) => `+line ${n}`).join('\n')}`;
     const options = { name: 'write', input: { path: 'a', content: 'x' } };
     const lines = shown({ ...options, preview: { ...preview, diff } }, 80, 20);
     const seen = lines.filter((line) => /\+ line/.test(line)).length;
-    expect(lines.join('\n')).toContain(`… ${300 - seen} lines not shown`);
-    expect(lines.join('\n')).toContain('+ line 299');
-    expect(lines.join('\n')).toContain('no rule allows it');
+    expect(lines.join('\n')).toContain(`${300 - seen} lines below`);
   });
 
   test('reports a change that cannot be applied', () => {
@@ -144,9 +158,7 @@ describe('the content of a request', () => {
 
 describe('the choices', () => {
   const labels = (options: DialogOptions) =>
-    approvalChoices(dialogOf(options).approval, options.others).map(({ label, detail = '' }) =>
-      `${label} ${detail}`.trim(),
-    );
+    approvalChoices(dialogOf(options)).map(({ label, detail = '' }) => `${label} ${detail}`.trim());
   const bash = { name: 'bash', input: { command: 'npm test' } };
 
   test.each<[object, string]>([
@@ -159,10 +171,16 @@ describe('the choices', () => {
     expect(labels({ ...bash, rule })).toContain(`Yes, and ${what} in this session`);
   });
 
-  test('a permanent rule for files is narrower than a session rule', () => {
+  test('show the rule that a permanent answer saves', () => {
     const rule = { tool: '{edit,write}', path: '**', decision: 'allow', yields: true };
-    const options = { name: 'edit', input: { path: 'src/a.ts', edits: [] }, rule };
+    const savedRule = { tool: 'edit', path: 'src/a.ts', exact: true, decision: 'allow' } as const;
+    const options = { name: 'edit', input: { path: 'src/a.ts', edits: [] }, rule, savedRule };
     expect(labels(options)).toContain('Always, in this folder edit=src/a.ts');
+  });
+
+  test('start with the selection on the one that denies', () => {
+    const { items, selected } = choiceListOf(dialogOf(bash));
+    expect(items[selected]?.label).toBe('No');
   });
 
   test('include all waiting requests if there are several', () => {

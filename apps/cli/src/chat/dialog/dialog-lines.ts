@@ -1,124 +1,147 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { ApprovalDialog, ChoiceList, Dialog, PendingApproval } from '../contract/dialog.ts';
-import { diffBody, inputDiff, margin } from '../render/call-body.ts';
+import type { ChoiceList, Dialog } from '../contract/dialog.ts';
+import { margin } from '../render/call-body.ts';
 import { formatCount } from '../render/format-amounts.ts';
-import { clipText, fitLines, type Look, withRole, withTone, wrapText } from '../render/look.ts';
-import { dialogTitle, isCommandInTitle } from './dialog-title.ts';
+import { clipText, fitLines, type Look, withRole, withTone } from '../render/look.ts';
+import { dialogKey } from './choice-list.ts';
+import { dialogContent, dialogReason } from './dialog-content.ts';
+import { dialogTitle } from './dialog-title.ts';
+import type { ContentView } from './read-content.ts';
 
-/** At least this many choices are visible. The keys reach the others. */
-const minChoices = 3;
+/** How a dialog reacts to keys now. */
+export type DialogReadiness =
+  /** The whole request was shown and nobody types, so a key can approve. */
+  | 'ready'
+  /** A key arrived less than the quiet period ago. */
+  | 'waiting'
+  /** A part of the request was not shown yet. */
+  | 'unread'
+  /** An answer was given and takes effect if no other key follows. */
+  | 'held';
 
-/** Draws a dialog in at most `room` lines. Title, choices and reason come before the content. */
-export function dialogLines(
+export interface DialogDrawing {
+  /** Maximum number of lines. */
+  readonly room: number;
+  /** The first line of the content to show. Default: 0. */
+  readonly from?: number | undefined;
+  readonly readiness?: DialogReadiness | undefined;
+  /** Text that the user typed while the dialog was open. */
+  readonly typed?: string | undefined;
+}
+
+interface DrawnDialog {
+  readonly lines: readonly string[];
+  readonly view: ContentView;
+}
+
+/** The content gets at least this many lines, if the choices can be scrolled. */
+const minContent = 4;
+/** The reason gets its own lines only beside this much content. */
+const minReasonRoom = 8;
+const maxReservedReason = 2;
+/** Below this number of lines there is no hint. */
+const minHintRoom = 8;
+
+/**
+ * Draws a dialog and reports which part of its content is visible. The layout does not depend on
+ * what was read, so that a line stays where the user saw it.
+ */
+export function drawDialog(
   look: Look,
   dialog: Dialog,
   list: ChoiceList,
-  room: number,
-): readonly string[] {
-  const title = dialogTitle(look, dialog).slice(0, Math.max(1, room));
-  const { subject, reason } = dialogBody(look, dialog);
-  const rest = Math.max(0, room - title.length);
-  // One line is reserved to tell that there is more content.
-  const wanted = Math.min(subject.length, 1);
-  const least = Math.min(list.items.length, minChoices);
-  const choices = choiceLines(look, list, Math.min(rest, Math.max(least, rest - wanted)));
-  const left = Math.max(0, rest - choices.length);
-  const why = reason.slice(0, left);
-  const body = headAndTail(subject, left - why.length, (hidden) =>
-    withTone(look, 'dim', `${margin}… ${formatCount(hidden, 'line')} not shown: v shows all`),
-  );
-  return fitLines(look, [...title, ...body, ...why, ...choices]);
+  { room, from = 0, readiness = 'ready', typed = '' }: DialogDrawing,
+): DrawnDialog {
+  const content = dialogContent(look, dialog);
+  const isGuarded = dialog.type !== 'pick';
+  const hint = isGuarded && room >= minHintRoom ? [hintLine(look, dialog, readiness, typed)] : [];
+  const fullTitle = dialogTitle(look, dialog);
+  // In a very low window the position in the content replaces the title.
+  const isTiny = content.length > 1 && room < fullTitle.length + 3;
+  const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, room - hint.length));
+  const rest = Math.max(0, room - title.length - hint.length);
+  const wanted = Math.min(content.length, minContent);
+  const choiceRoom = Math.max(Math.min(1, rest), Math.min(list.items.length, rest - wanted));
+  const bodyRoom = Math.max(0, rest - choiceRoom);
+  const reason = dialogReason(look, dialog);
+  const reserved = bodyRoom < minReasonRoom ? 0 : Math.min(reason.length, maxReservedReason);
+  const { body, start, end } = contentWindow(look, content, { room: bodyRoom - reserved, from });
+  const why = reason.slice(0, Math.max(0, bodyRoom - body.length));
+  const choices = choiceLines(look, list, { room: choiceRoom, readiness });
+  return {
+    lines: fitLines(look, [...title, ...body, ...why, ...choices, ...hint]),
+    view: { key: dialogKey(dialog), content, from: start, to: end },
+  };
 }
 
-/** Returns the first and the last lines, with a note between them about the hidden ones. */
-function headAndTail(
-  lines: readonly string[],
-  room: number,
-  note: (hidden: number) => string,
-): readonly string[] {
-  if (lines.length <= room) return lines;
-  if (room <= 0) return [];
-  const head = Math.ceil((room - 1) / 2);
-  const tail = room - 1 - head;
-  const hidden = lines.length - head - tail;
-  return [...lines.slice(0, head), note(hidden), ...lines.slice(lines.length - tail)];
+interface ContentWindow {
+  readonly body: readonly string[];
+  /** Index of the first visible line, and the index after the last one. */
+  readonly start: number;
+  readonly end: number;
 }
 
-function choiceLines(look: Look, list: ChoiceList, room: number): readonly string[] {
-  const { items, selected, ticked } = list;
+/** Returns the visible part of the content and, if there is more, a line that tells how much. */
+function contentWindow(
+  look: Look,
+  content: readonly string[],
+  { room, from }: { readonly room: number; readonly from: number },
+): ContentWindow {
+  if (content.length <= room) return { body: content, start: 0, end: content.length };
+  const size = room - 1;
+  if (size < 1) return { body: [], start: 0, end: 0 };
+  const start = Math.max(0, Math.min(from, content.length - size));
+  const end = start + size;
+  const position = `lines ${start + 1}–${end} of ${content.length}`;
+  const below = content.length - end;
+  const more = below === 0 ? 'the end' : `${formatCount(below, 'line')} below: Space shows more`;
+  const note = withTone(look, 'mark', clipText(`${margin}${more} · ${position}`, look.width));
+  return { body: [...content.slice(start, end), note], start, end };
+}
+
+interface ChoiceDrawing {
+  readonly room: number;
+  readonly readiness: DialogReadiness;
+}
+
+function choiceLines(
+  look: Look,
+  list: ChoiceList,
+  { room, readiness }: ChoiceDrawing,
+): readonly string[] {
+  const { items, selected, ticked, lettersOnly = false } = list;
   const first = Math.max(0, Math.min(selected - Math.floor(room / 2), items.length - room));
   return items.slice(first, first + room).map((item, index) => {
     const position = first + index;
     const isSelected = position === selected;
+    // Until all was shown, only the last choice, which refuses, has an effect.
+    const isLocked = lettersOnly && readiness === 'unread' && position < items.length - 1;
     const tick = ticked === undefined ? '' : ticked.has(position) ? '[x] ' : '[ ] ';
     const key = item.letter === undefined ? '' : ` (${item.letter})`;
     const label = clipText(`${tick}${item.label}${key}`, look.width - 2);
-    const room = look.width - 2 - cellWidth(label) - 2;
-    const detail = item.detail === undefined || room < 4 ? '' : `  ${clipText(item.detail, room)}`;
-    const painted = isSelected ? withRole(look, 'strong', label) : label;
+    const left = look.width - 2 - cellWidth(label) - 2;
+    const detail = item.detail === undefined || left < 4 ? '' : `  ${clipText(item.detail, left)}`;
+    const strong = isSelected ? withRole(look, 'strong', label) : label;
+    const painted = isLocked ? withTone(look, 'dim', label) : strong;
     return `${isSelected ? withRole(look, 'marker', '›') : ' '} ${painted}${withTone(look, 'dim', detail)}`;
   });
 }
 
-/** Draws the full content of an approval for the scrollback. */
-export function fullDialogLines(look: Look, dialog: ApprovalDialog): readonly string[] {
-  const lines = subjectLines(look, dialog);
-  const end = lines.length === 0 ? [] : [withTone(look, 'dim', '  (end)')];
-  return [...dialogTitle(look, { ...dialog, others: 0 }), ...lines, ...end];
+function hintLine(look: Look, dialog: Dialog, readiness: DialogReadiness, typed: string): string {
+  const kept = typed.trim() === '' ? '' : `In the prompt: ${typed.replaceAll(/\s+/g, ' ')}`;
+  const text = [readinessText(dialog, readiness), kept].filter(Boolean).join(' · ');
+  return withTone(look, 'dim', clipText(text, look.width));
 }
 
-interface DialogBody {
-  /** The full content of the request. */
-  readonly subject: readonly string[];
-  readonly reason: readonly string[];
-}
-
-const emptyBody: DialogBody = { subject: [], reason: [] };
-
-/** A long change is drawn many times while the user reads it, so its lines are cached. */
-const linesCache = new WeakMap<
-  object,
-  { readonly look: Look; readonly lines: readonly string[] }
->();
-
-/** The content of a dialog below its title. */
-function dialogBody(look: Look, dialog: Dialog): DialogBody {
-  if (dialog.type !== 'approval') return emptyBody;
-  const { approval, preview } = dialog;
-  const why = approval.reason === undefined ? [] : wrapText(look, approval.reason, '  ');
-  const problem = preview?.problem === undefined ? [] : wrapText(look, preview.problem, '  ');
-  return {
-    subject:
-      approval.name === 'bash' && isCommandInTitle(look, dialog) ? [] : subjectLines(look, dialog),
-    reason: [
-      ...problem.map((line) => withTone(look, 'bad', line)),
-      ...why.map((line) => withTone(look, 'dim', line)),
-    ],
-  };
-}
-
-/** Draws the content of an approval without cuts. */
-function subjectLines(look: Look, dialog: ApprovalDialog): readonly string[] {
-  const key = dialog.preview ?? dialog.approval;
-  const before = linesCache.get(key);
-  if (before?.look.width === look.width && before.look.theme === look.theme) return before.lines;
-  const lines = drawSubject(look, dialog);
-  linesCache.set(key, { look, lines });
-  return lines;
-}
-
-/** The title already shows the path. */
-function isPathAlone({ name, input }: PendingApproval): boolean {
-  const isLooking = name === 'read' || name === 'ls' || name === 'glob';
-  return isLooking && Object.keys(input ?? {}).join() === 'path';
-}
-
-function drawSubject(look: Look, { approval, preview }: ApprovalDialog): readonly string[] {
-  const { name, input } = approval;
-  const diff = preview?.diff || inputDiff(name, input);
-  if (diff !== undefined) return diffBody(look, diff, Number.POSITIVE_INFINITY);
-  if (input === undefined || isPathAlone(approval)) return [];
-  const { command } = (input ?? {}) as { readonly command?: unknown };
-  const isCommand = name === 'bash' && typeof command === 'string';
-  return wrapText(look, isCommand ? `$ ${command}` : JSON.stringify(input, null, 2), margin);
+function readinessText({ type }: Dialog, readiness: DialogReadiness): string {
+  switch (readiness) {
+    case 'ready':
+      return type === 'question' ? 'Choose an answer' : 'y approves, n denies';
+    case 'waiting':
+      return 'A key answers after one second without typing';
+    case 'unread':
+      return 'Read all of it first: Space shows more, v prints it. n denies';
+    case 'held':
+      return 'Answering …';
+  }
 }

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import type { ChangePreview } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
+import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, Dialog, PendingApproval } from '../contract/dialog.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import {
@@ -19,6 +20,8 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
   switch (dialog.type) {
     case 'approval':
       return [title(requestTitle(look.width - 2, dialog).text)];
+    case 'confirm':
+      return [title(dialog.title)];
     case 'question':
       return wrapText(look, dialog.question.question).map((line, index) =>
         index === 0 ? title(line) : `  ${line}`,
@@ -28,13 +31,16 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
   }
 }
 
-/** Whether the title shows the complete command. */
-export function isCommandInTitle(look: Look, dialog: ApprovalDialog): boolean {
-  return requestTitle(look.width - 2, dialog).isWhole;
+/** Returns the command, path or tool of a request if the title does not show all of it. */
+export function clippedSubject(look: Look, dialog: ApprovalDialog): string | undefined {
+  const { subject, isWhole } = requestTitle(look.width - 2, dialog);
+  return isWhole ? undefined : subject;
 }
 
 interface RequestTitle {
   readonly text: string;
+  /** The command, path or tool, with its hidden characters made visible. */
+  readonly subject: string;
   /** The subject is not clipped. */
   readonly isWhole: boolean;
 }
@@ -46,7 +52,8 @@ interface RequestTitle {
 function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const { approval, others, isChild, preview } = dialog;
   const asker = isChild ? 'A sub-agent asks: ' : '';
-  const [verb, subject, change, end] = titleParts(approval, preview);
+  const [verb, rawSubject, change, end] = titleParts(approval, preview);
+  const subject = revealHidden(rawSubject);
   const isTight = cellWidth(`${asker}${verb}${subject}${change}${end}`) > room;
   const isCramped = room - cellWidth(`${asker}${verb}${change}${end}`) < minSubjectWidth;
   const after = isTight && isCramped ? end : `${change}${end}`;
@@ -57,7 +64,7 @@ function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const left = Math.max(1, room - around - (isRoomy ? cellWidth(more) : 0));
   const isWhole = cellWidth(subject) <= left && !subject.includes('\n');
   const shown = approval.name === 'bash' ? clipText(subject, left) : clipTextStart(subject, left);
-  return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, isWhole };
+  return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, subject, isWhole };
 }
 
 /** The subject gets at least this width before the effect of the change is shown. */

@@ -1,4 +1,5 @@
 import type { PermissionPolicy, PermissionRule } from '@millrace/tools';
+import { ruleToText } from '../../config/rule-text.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
@@ -12,6 +13,10 @@ interface RememberedAnswersOptions {
 /** Submits answers that apply to more than one call. */
 export class RememberedAnswers {
   readonly #options: RememberedAnswersOptions;
+  readonly #ruleCache = new WeakMap<
+    PendingApproval,
+    { readonly rule: PermissionRule | undefined }
+  >();
 
   constructor(options: RememberedAnswersOptions) {
     this.#options = options;
@@ -27,14 +32,29 @@ export class RememberedAnswers {
     await this.#approveLike(approval);
   };
 
-  /** Approves the call even if the rule cannot be saved. That error is thrown afterwards. */
-  readonly approveAlways = async (approval: PendingApproval): Promise<void> => {
+  /** Returns the rule that a permanent answer saves. Undefined if there is none. */
+  readonly ruleToSave = (approval: PendingApproval): PermissionRule | undefined => {
+    const known = this.#ruleCache.get(approval);
+    if (known !== undefined) return known.rule;
+    const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
+    const rule = asked && ruleToKeep(this.#options.built().policy(), asked, approval);
+    this.#ruleCache.set(approval, { rule });
+    return rule;
+  };
+
+  /**
+   * Approves the call, and saves the rule that the user saw. The call is approved even if the rule
+   * cannot be saved. That error is thrown afterwards.
+   */
+  readonly approveAlways = async (
+    approval: PendingApproval,
+    rule: PermissionRule,
+  ): Promise<void> => {
     const { built, conversation } = this.#options;
-    const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
-    const always = rule && ruleToKeep(built().policy(), rule, approval);
-    await conversation().approve(approval, { forSession: always === rule });
-    if (always === undefined) return;
-    const kept = built().remember(always, 'always');
+    const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
+    const isSame = asked !== undefined && ruleToText(asked) === ruleToText(rule);
+    await conversation().approve(approval, { forSession: isSame });
+    const kept = built().remember(rule, 'always');
     // The rule applies in this process even if it cannot be saved.
     await Promise.all([this.#approveLike(approval), kept]);
   };
@@ -60,8 +80,11 @@ function ruleToKeep(
 ): PermissionRule | undefined {
   const { name: tool, input } = approval;
   const always = alwaysRule(rule, approval);
-  // The policy normalises the path.
-  return always === rule || always === undefined
-    ? always
-    : policy.ruleFor({ tool, input }, 'allow');
+  if (always === rule || always === undefined) return always;
+  try {
+    // The policy normalises the path.
+    return policy.ruleFor({ tool, input }, 'allow');
+  } catch {
+    return undefined;
+  }
 }

@@ -16,16 +16,23 @@ export interface SideInput {
 export function denialReasonInput(
   { name }: PendingApproval,
   deny: (reason: string | undefined) => void,
+  text = '',
 ): SideInput {
   return {
     title: `Reason for denying ${name} (sent to the model). Enter denies, Esc goes back.`,
-    text: '',
+    text,
     mayBeEmpty: true,
-    onSubmit: (text) => {
-      deny(text.trim() === '' ? undefined : text.trim());
+    onSubmit: (typed) => {
+      deny(reasonIn(typed));
       return undefined;
     },
   };
+}
+
+/** Returns the reason. The `n` of a typed "no" opened the field, so only its "o" is in the text. */
+function reasonIn(typed: string): string | undefined {
+  const [, reason = ''] = /^\s*(?:o(?![\p{L}\p{N}])[\s.,;:!-]*)?(.*)$/isu.exec(typed) ?? [];
+  return reason.trim() === '' ? undefined : reason.trim();
 }
 
 /** Edits a command or a file's content as plain text, and any other input as JSON. */
@@ -39,7 +46,7 @@ export function changedInputInput(
   if (key !== undefined && typeof text === 'string')
     return plainTextInput(key, text, (changed) => approve({ ...fields, [key]: changed }));
   return {
-    title: `Input of ${name} as JSON. Enter runs it, Esc goes back.`,
+    title: `Input of ${name} as JSON. Enter shows the changed call, Esc goes back.`,
     text: JSON.stringify(input ?? {}, null, 2),
     mayBeEmpty: false,
     onSubmit: (typed) => {
@@ -66,8 +73,8 @@ function plainTextInput(
   const end = !isCommand && before.endsWith('\n') ? '\n' : '';
   return {
     title: isCommand
-      ? 'Command. Enter runs it, Alt-Enter adds a line, Esc goes back.'
-      : 'File content. Enter writes it, Alt-Enter adds a line, Esc goes back.',
+      ? 'Command. Enter shows the changed call, Alt-Enter adds a line, Esc goes back.'
+      : 'File content. Enter shows the changed call, Alt-Enter adds a line, Esc goes back.',
     text: before.slice(0, before.length - end.length),
     mayBeEmpty: !isCommand,
     onSubmit: (text) => {

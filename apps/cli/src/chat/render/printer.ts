@@ -4,7 +4,7 @@ import { clipLines, fitCells } from '../../text/cells/clip-text.ts';
 import { MarkdownRenderer } from '../../text/markdown/markdown-renderer.ts';
 import type { Block, Row } from '../contract/block.ts';
 import type { TextEntry } from '../contract/entry.ts';
-import { fullDialogLines } from '../dialog/dialog-lines.ts';
+import { fullDialogLines } from '../dialog/dialog-content.ts';
 import { finishedCall } from './call-lines.ts';
 import { formatCount, formatDuration } from './format-amounts.ts';
 import { clipText, fitLines, type Look, withRole, withTone, wrapText } from './look.ts';

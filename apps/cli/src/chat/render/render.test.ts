@@ -8,7 +8,7 @@ import type { Block } from '../contract/block.ts';
 import type { Dialog } from '../contract/dialog.ts';
 import type { ToolCard } from '../contract/tool-card.ts';
 import { choiceListOf } from '../dialog/choice-list.ts';
-import { dialogLines } from '../dialog/dialog-lines.ts';
+import { drawDialog } from '../dialog/dialog-lines.ts';
 import { newCard } from '../state/tool-card.ts';
 import { emptyStats } from '../state/usage-stats.ts';
 import { finishedCall, liveCall } from './call-lines.ts';
@@ -82,13 +82,13 @@ test('a dialog fits its room, and the choices have priority', () => {
   };
   fc.assert(
     fc.property(width, fc.integer({ min: 1, max: 40 }), (columns, room) => {
-      const lines = dialogLines(look(columns), ask, choiceListOf(ask), room);
+      const lines = drawDialog(look(columns), ask, choiceListOf(ask), { room }).lines;
       expect(lines.length).toBeLessThanOrEqual(room);
       for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
-      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, with a reason');
+      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No (n)');
     }),
   );
-  const lines = dialogLines(look(60), ask, choiceListOf(ask), 40);
+  const lines = drawDialog(look(60), ask, choiceListOf(ask), { room: 40 }).lines;
   expect(lines.slice(0, 3)).toEqual(['? Edit a.ts?  (2 more after this)', '  │ - a', '  │ - b']);
 });
 
@@ -109,7 +109,7 @@ test.each([
   };
   const approval = { ...about, name, input, isAnswered: false };
   const ask: Dialog = { type: 'approval', isChild: false, others: 0, approval };
-  expect(dialogLines(look(60), ask, choiceListOf(ask), 40)[0]).toBe(`? ${title}`);
+  expect(drawDialog(look(60), ask, choiceListOf(ask), { room: 40 }).lines[0]).toBe(`? ${title}`);
 });
 
 describe('a call', () => {

@@ -17,14 +17,17 @@ import type { HistoryEntry } from '../../input/editor/editor-state.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
+import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
 import { commandTable } from '../commands/command-table.ts';
 import { note } from '../contract/block.ts';
-import { dialogLines } from '../dialog/dialog-lines.ts';
+import { drawDialog } from '../dialog/dialog-lines.ts';
+import type { ContentView } from '../dialog/read-content.ts';
 import type { SideInput } from '../dialog/side-input.ts';
 import { activityLine, queuedLines } from '../render/activity-line.ts';
 import { liveLines } from '../render/live-lines.ts';
 import { statusLine } from '../render/status-line.ts';
+import { routeKeys } from './route-keys.ts';
 import { maxLiveRows, type ScreenLayout, screenLayout } from './screen-layout.ts';
 import { useSideEditor } from './use-side-editor.ts';
 
@@ -96,23 +99,27 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const isDialogOpen = !isPromptFree && sideInput === undefined;
   const editor = useEditor({
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
-    ...{ onKey: app.press, onSent, onFilesWanted, sources, history },
+    ...{ onSent, onFilesWanted, sources, history },
     ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
     onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
-    ...{ isBusy, width, clock, isActive: isPromptFree },
+    ...{ isBusy, width, clock, isActive: false },
   });
   const sideEditor = useSideEditor(app, width);
   const { dispatch } = editor;
   useEffect(() => app.onPutBack((text) => dispatch({ type: 'put_back', text })), [app, dispatch]);
   const { suspendTerminal } = useApp();
   useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
-  useKeys((key) => void (app.press(key) || dialogs.press(key)), { isActive: isDialogOpen, clock });
+  useKeys((read) => routeKeys(app, read, { prompt: editor.press, side: sideEditor.press }), {
+    clock,
+  });
   const { problem } = sideEditor;
   const shown = sideInput === undefined ? editor : sideEditor.editor;
   const prompt = promptProps(shown, { width, rows, isBusy, sideInput, problem, hint: app.hint });
   const promptRows = isDialogOpen ? 0 : promptHeight(prompt);
-  const { above, below } = layoutOf(app, rows, promptRows);
+  const typed = isDialogOpen ? editor.state.text : '';
+  const { above, below, view } = layoutOf(app, { rows, promptRows, typed });
   useLayoutEffect(() => {
+    if (view !== undefined) dialogs.markShown(view);
     const { lines, column } = promptAbove(prompt);
     const height = above.length + promptRows + below.length;
     // Without a prompt, the cursor is below everything.
@@ -139,8 +146,18 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   );
 }
 
-/** Lays out everything except the prompt. */
-function layoutOf(app: ChatApp, rows: number, promptRows: number): ScreenLayout {
+interface LayoutSetting {
+  readonly rows: number;
+  readonly promptRows: number;
+  /** Text of the prompt, which a dialog hides. */
+  readonly typed: string;
+}
+
+/** Lays out everything except the prompt, and tells what the dialog shows. */
+function layoutOf(
+  app: ChatApp,
+  { rows, promptRows, typed }: LayoutSetting,
+): ScreenLayout & { readonly view: ContentView | undefined } {
   const { display, dialogs, isBusy, state, built, conversation } = app;
   const { look, printer } = display;
   const moment = { ...display.snapshot().moment, now: app.now };
@@ -149,15 +166,24 @@ function layoutOf(app: ChatApp, rows: number, promptRows: number): ScreenLayout 
   const isDialogOpen = dialog !== undefined && list !== undefined && sideInput === undefined;
   const needsAnswer = isDialogOpen && dialog.type !== 'pick';
   const dialogCallId = isDialogOpen && dialog.type === 'approval' ? dialog.approval.id : undefined;
-  return screenLayout({
+  const { contentFrom: from, readiness } = dialogs;
+  let view: ContentView | undefined;
+  const draw = (room: number) => {
+    if (dialog === undefined || list === undefined) return [];
+    const drawn = drawDialog(look, dialog, list, { room, from, readiness, typed });
+    view = drawn.view;
+    return drawn.lines;
+  };
+  const layout = screenLayout({
     ...{ rows, promptRows, queued: queuedLines(look, state) },
     status: statusLine(look, { chosen, stats: state.stats, holder: conversation.holder }),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })
       : undefined,
-    dialog: isDialogOpen ? (room) => dialogLines(look, dialog, list, room) : undefined,
+    dialog: isDialogOpen ? draw : undefined,
     live: (room) => liveLines(look, state, { room, moment, printer, dialogCallId }),
   });
+  return { ...layout, view };
 }
 
 /** One element per line, so that unchanged lines are not measured again. */
@@ -167,7 +193,7 @@ function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {
       {lines.map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
         <Text key={index} wrap="truncate-end">
-          {line === '' ? ' ' : line}
+          {line === '' ? ' ' : onlyStyles(line)}
         </Text>
       ))}
     </Box>

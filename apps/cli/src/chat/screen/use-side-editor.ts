@@ -2,11 +2,14 @@ import { useEffect, useRef, useState } from 'react';
 import type { Key } from '../../input/keys/key.ts';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
 import type { ChatApp } from '../chat-app.ts';
+import type { SideInput } from '../dialog/side-input.ts';
 
 interface SideEditor {
   readonly editor: Editor;
   /** The problem with the typed text. */
   readonly problem: string | undefined;
+  /** Applies a key to the open side input, also before it is drawn. */
+  readonly press: (key: Key) => void;
 }
 
 /** A second editor for reasons and answers, so that an unfinished message stays in the prompt. */
@@ -14,13 +17,11 @@ export function useSideEditor(app: ChatApp, width: number): SideEditor {
   const { dialogs } = app;
   const { sideInput } = dialogs;
   const [problem, setProblem] = useState<string>();
-  // Keys of one chunk arrive before the next render, so the state alone does not show typed text.
-  const isTyped = useRef(false);
-  const isEmpty = () => !isTyped.current && editor.state.text.trim() === '';
+  const opened = useRef<SideInput | undefined>(undefined);
   const onKey = (key: Key): boolean => {
-    if (key.type === 'text' || key.type === 'paste') isTyped.current = true;
     if (isBack(key)) dialogs.cancelSideInput();
-    const isEmptyAnswer = isEnter(key) && sideInput?.mayBeEmpty === true && isEmpty();
+    const isEmpty = editor.currentText().trim() === '';
+    const isEmptyAnswer = isEnter(key) && dialogs.sideInput?.mayBeEmpty === true && isEmpty;
     if (isEmptyAnswer) dialogs.submitSideInput('');
     return isBack(key) || isEmptyAnswer;
   };
@@ -31,18 +32,22 @@ export function useSideEditor(app: ChatApp, width: number): SideEditor {
   };
   const editor = useEditor({
     ...{ onSubmit, onKey, onStop: app.stop, onLeave: () => dialogs.cancelSideInput() },
-    ...{ isBusy: false, width, clock: app.clock, isActive: sideInput !== undefined },
+    ...{ isBusy: false, width, clock: app.clock, isActive: false },
   });
-  const { dispatch, state } = editor;
-  useEffect(() => {
+  /** Starts with the text of a side input that has just opened. */
+  const start = (input: SideInput | undefined) => {
+    if (opened.current === input) return;
+    opened.current = input;
     setProblem(undefined);
-    dispatch({ type: 'set', text: sideInput?.text ?? '' });
-  }, [sideInput, dispatch]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed has become the state
-  useEffect(() => {
-    isTyped.current = false;
-  }, [state]);
-  return { editor, problem };
+    editor.dispatch({ type: 'set', text: input?.text ?? '' });
+  };
+  const press = (key: Key) => {
+    start(dialogs.sideInput);
+    editor.press(key);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new side input starts again
+  useEffect(() => start(sideInput), [sideInput]);
+  return { editor, problem, press };
 }
 
 function isBack(key: Key): boolean {

@@ -41,13 +41,13 @@ export async function startChat(terminal: TestTerminal, args = ''): Promise<stri
 }
 
 /**
- * Waits until a dialog accepts keys. A new dialog ignores keys for a moment, because the user may
+ * Waits until a dialog accepts keys. A new dialog ignores keys for a second, because the user may
  * still be typing.
  */
 export async function waitForDialog(terminal: TestTerminal): Promise<string> {
   const first = secondsOf(await terminal.waitFor('waiting for your answer'));
   // The time is shown in tenths at first, and later in whole seconds. Both are rounded.
-  const settled = first < 9 ? first + 0.4 : first + 2;
+  const settled = first < 8 ? first + 1.3 : first + 3;
   return terminal.waitUntil((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
 }
 

@@ -70,6 +70,12 @@ export class TestTerminal {
     await this.press('Enter');
   }
 
+  /** Sends several keys in one write, as a slow connection delivers them. */
+  async typeAtOnce(bytes: string): Promise<void> {
+    await this.tmux('set-buffer', '--', bytes);
+    await this.tmux('paste-buffer', '-r');
+  }
+
   async paste(text: string): Promise<void> {
     await this.tmux('set-buffer', '--', text);
     await this.tmux('paste-buffer', '-p', '-r');

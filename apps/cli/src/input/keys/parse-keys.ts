@@ -14,6 +14,8 @@ export interface KeyState {
 interface ParsedKeys {
   readonly state: KeyState;
   readonly keys: readonly Key[];
+  /** Number of sequences in the input that are no keys, such as reports of the terminal. */
+  readonly skipped: number;
 }
 
 export const emptyKeyState: KeyState = { pending: '', paste: undefined, isStale: false };
@@ -29,21 +31,24 @@ export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
   const keys: Key[] = [];
   let state = dropStalePaste(before, chunk);
   let input = state.pending + chunk;
+  let skipped = 0;
   while (input !== '') {
     if (state.paste === undefined) {
-      const { at, isPasteStart } = readKeys(input, keys);
-      if (!isPasteStart) return { state: { ...emptyKeyState, pending: input.slice(at) }, keys };
+      const { at, isPasteStart, ignored } = readKeys(input, keys);
+      skipped += ignored;
+      if (!isPasteStart)
+        return { state: { ...emptyKeyState, pending: input.slice(at) }, keys, skipped };
       state = { ...emptyKeyState, paste: '' };
       input = input.slice(at);
     } else {
       const { text, rest, isEnded } = readPaste(state.paste, input);
-      if (!isEnded) return { state: { pending: rest, paste: text, isStale: false }, keys };
+      if (!isEnded) return { state: { pending: rest, paste: text, isStale: false }, keys, skipped };
       if (text !== '') keys.push({ type: 'paste', text });
       state = emptyKeyState;
       input = rest;
     }
   }
-  return { state: { ...state, pending: '' }, keys };
+  return { state: { ...state, pending: '' }, keys, skipped };
 }
 
 /**
@@ -51,9 +56,9 @@ export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
  * and more may follow.
  */
 export function flushKeys({ pending, paste }: KeyState): ParsedKeys {
-  if (paste === undefined) return { state: emptyKeyState, keys: flushEscape(pending) };
+  if (paste === undefined) return { state: emptyKeyState, keys: flushEscape(pending), skipped: 0 };
   const keys: readonly Key[] = paste === '' ? [] : [{ type: 'paste', text: paste }];
-  return { state: { pending, paste: '', isStale: true }, keys };
+  return { state: { pending, paste: '', isStale: true }, keys, skipped: 0 };
 }
 
 /** A single control key long after a paste stalled means that the user wants to leave the paste. */
@@ -63,19 +68,24 @@ function dropStalePaste(state: KeyState, chunk: string): KeyState {
 }
 
 /** Reads keys until a paste starts or the input is incomplete. */
-function readKeys(input: string, keys: Key[]): { at: number; isPasteStart: boolean } {
-  let at = 0;
+function readKeys(
+  input: string,
+  keys: Key[],
+): { readonly at: number; readonly isPasteStart: boolean; readonly ignored: number } {
+  let [at, ignored] = [0, 0];
   while (at < input.length) {
     const code = input.charCodeAt(at);
     if (code === 0x1b) {
       const sequence = readEscape(input, at);
       if (sequence === 'more') break;
       at = sequence.end;
-      if (sequence.isPasteStart) return { at, isPasteStart: true };
-      if (sequence.key !== undefined) keys.push(sequence.key);
+      if (sequence.isPasteStart) return { at, isPasteStart: true, ignored };
+      if (sequence.key === undefined) ignored++;
+      else keys.push(sequence.key);
     } else if (isControl(code)) {
       const key = controlKey(input.charAt(at));
-      if (key !== undefined) keys.push(key);
+      if (key === undefined) ignored++;
+      else keys.push(key);
       at++;
     } else {
       const text = readText(input, at);
@@ -84,7 +94,7 @@ function readKeys(input: string, keys: Key[]): { at: number; isPasteStart: boole
       at += text.length;
     }
   }
-  return { at, isPasteStart: false };
+  return { at, isPasteStart: false, ignored };
 }
 
 function isControl(code: number): boolean {

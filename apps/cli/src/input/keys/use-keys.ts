@@ -1,8 +1,7 @@
-import { type Clock, systemClock } from '@millrace/agent';
+import type { Clock } from '@millrace/agent';
 import { usePaste, useStdin } from 'ink';
 import { useEffect, useEffectEvent } from 'react';
-import type { Key } from './key.ts';
-import { emptyKeyState, flushKeys, type KeyState, parseKeys } from './parse-keys.ts';
+import { type KeyRead, KeyReader } from './key-reader.ts';
 
 interface UseKeysOptions {
   /** False while another component receives the keys. Default: true. */
@@ -11,7 +10,7 @@ interface UseKeysOptions {
 }
 
 /**
- * Calls `onKey` for each key of the terminal, using our own parser.
+ * Calls `onRead` with the keys of each read from the terminal, using our own parser.
  *
  * Ink's `useInput` is not enough. It treats one read as one key unless the read starts with Esc. If
  * `hello` and Enter arrive together (slow connection, type-ahead, tests), it reports text with a
@@ -25,15 +24,15 @@ interface UseKeysOptions {
  * so a component with `useInput` can be active at the same time, and Ink still receives the
  * terminal's answers about its keyboard.
  */
-export function useKeys(onKey: (key: Key) => void, options: UseKeysOptions = {}): void {
+export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions = {}): void {
   const { stdin, isRawModeSupported } = useStdin();
   const { clock } = options;
   const isActive = (options.isActive ?? true) && isRawModeSupported;
-  const handle = useEffectEvent(onKey);
+  const handle = useEffectEvent(onRead);
   usePaste(ignorePaste, { isActive });
   useEffect(() => {
     if (!isActive) return;
-    const reader = new KeyReader({ clock, onKey: (key) => handle(key) });
+    const reader = new KeyReader({ clock, onRead: (read) => handle(read) });
     // Ink sets the stream's encoding, so no character is split.
     const listen = (chunk: string | Buffer) => reader.push(String(chunk));
     stdin.on('data', listen);
@@ -46,59 +45,3 @@ export function useKeys(onKey: (key: Key) => void, options: UseKeysOptions = {})
 
 /** The paste arrives in order with the other keys, so Ink's event is not needed. */
 function ignorePaste(): void {}
-
-interface KeyReaderOptions {
-  readonly onKey: (key: Key) => void;
-  readonly clock?: Clock | undefined;
-  /**
-   * After this time Esc is a key and not the start of a sequence. Default: 50 ms, because slow
-   * connections split sequences.
-   */
-  readonly escapeTimeoutMs?: number | undefined;
-  /** After this time the received part of a paste is reported. Default: 1 s. */
-  readonly pasteTimeoutMs?: number | undefined;
-}
-
-/** Turns chunks of input into keys. A timer decides where the chunks cannot. */
-export class KeyReader {
-  readonly #options: KeyReaderOptions;
-  #state: KeyState = emptyKeyState;
-  #cancel: (() => void) | undefined;
-
-  constructor(options: KeyReaderOptions) {
-    this.#options = options;
-  }
-
-  push(chunk: string): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
-    const { state, keys } = parseKeys(this.#state, chunk);
-    this.#take(state, keys);
-    this.#wait();
-  }
-
-  /** Drops incomplete input. */
-  reset(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
-    this.#state = emptyKeyState;
-  }
-
-  #wait(): void {
-    const { pending, paste } = this.#state;
-    if (pending === '' && paste === undefined) return;
-    const { clock = systemClock, escapeTimeoutMs = 50, pasteTimeoutMs = 1000 } = this.#options;
-    const ms = paste === undefined ? escapeTimeoutMs : pasteTimeoutMs;
-    this.#cancel = clock.after(ms, () => {
-      this.#cancel = undefined;
-      const { state, keys } = flushKeys(this.#state);
-      this.#take(state, keys);
-    });
-  }
-
-  /** The state is set first, because a key can cause a reset. */
-  #take(state: KeyState, keys: readonly Key[]): void {
-    this.#state = state;
-    for (const key of keys) this.#options.onKey(key);
-  }
-}

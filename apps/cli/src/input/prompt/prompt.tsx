@@ -1,5 +1,6 @@
 import { Box, Text, useCursor } from 'ink';
 import { createElement, type ReactElement } from 'react';
+import { printable } from '../../text/cells/printable.ts';
 import type { Menu } from '../completion/completion.ts';
 import type { EditorState } from '../editor/editor-state.ts';
 import { hintText, menuLines } from './menu-lines.ts';
@@ -78,7 +79,8 @@ function lineElement(line: StyledLine): ReactElement {
   return createElement(Text, { wrap: 'truncate-end' }, ...line.map(spanElement));
 }
 
-function spanElement({ text, style }: Span): ReactElement | string {
+function spanElement({ text: raw, style }: Span): ReactElement | string {
+  const text = printable(raw);
   switch (style) {
     case 'plain':
       return text;

@@ -17,7 +17,7 @@ const sources: CompletionSources = { commands: [{ name: '/help', description: 'W
 /** Receives the keys itself while the editor is not active. */
 function Chat(options: UseEditorOptions & { readonly onOther: (key: Key) => void }): ReactElement {
   const { state, menu } = useEditor(options);
-  useKeys(options.onOther, { isActive: options.isActive === false });
+  useKeys(({ keys }) => keys.forEach(options.onOther), { isActive: options.isActive === false });
   return (
     <Box>
       <Prompt state={state} menu={menu} width={options.width} isBusy={options.isBusy} hint="" />

@@ -68,6 +68,10 @@ export interface Editor {
   readonly menu: Menu | undefined;
   /** Applies an edit that does not come from a key, such as `{ type: 'set', text }`. */
   readonly dispatch: (action: EditAction) => void;
+  /** Applies a key, also while the editor is not active. */
+  readonly press: (key: Key) => void;
+  /** The text now. `state` has the text of the last render. */
+  readonly currentText: () => string;
 }
 
 const noSources: CompletionSources = {};
@@ -85,7 +89,7 @@ export function useEditor(options: UseEditorOptions): Editor {
   const { state, menu } = useSyncExternalStore(store.subscribe, store.snapshot);
   useEffect(() => store.setSources(sources), [store, sources]);
   useEffect(() => store.dispatch({ type: 'history', entries: history }), [store, history]);
-  const onKey = (key: Key) => {
+  const press = (key: Key) => {
     if (options.onKey?.(key) === true) return;
     const isEmpty = store.snapshot().state.text === '';
     if (isEmpty && isPlainEnter(key)) return options.onEmptyEnter?.();
@@ -95,8 +99,9 @@ export function useEditor(options: UseEditorOptions): Editor {
     if (effect !== undefined) perform(effect, options);
     if (store.wantsFiles()) options.onFilesWanted?.();
   };
-  useKeys(onKey, { isActive, clock });
-  return { state, menu, dispatch: store.dispatch };
+  useKeys(({ keys }) => keys.forEach(press), { isActive, clock });
+  const currentText = () => store.snapshot().state.text;
+  return { state, menu, dispatch: store.dispatch, press, currentText };
 }
 
 function isPlainEnter(key: Key): boolean {

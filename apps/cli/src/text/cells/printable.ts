@@ -1,6 +1,8 @@
-// Characters that a terminal would interpret instead of show: C0 and C1 except newline and tab,
-// delete, characters that change the text direction, and line separators.
-const controlCharacter =
+/**
+ * A character that a terminal would interpret instead of show: C0 and C1 except newline and tab,
+ * delete, characters that change the text direction, and line separators.
+ */
+export const controlCharacter: RegExp =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 const controlCharacters = new RegExp(controlCharacter, 'g');
@@ -25,6 +27,17 @@ function visibleForm(char: string): string {
   const code = char.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '\u2421' : '\ufffd';
+}
+
+/** Returns the text as one line with a maximum number of characters. */
+export function oneLine(text: string, length: number): string {
+  const start = text
+    .slice(0, length * 4)
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...printable(start)];
+  if (characters.length <= length) return characters.join('');
+  return `${characters.slice(0, length - 1).join('')}…`;
 }
 
 const tabStop = 4;

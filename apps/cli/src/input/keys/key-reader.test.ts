@@ -1,12 +1,16 @@
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import { type Key, namedKey } from './key.ts';
-import { KeyReader } from './use-keys.ts';
+import { type KeyRead, KeyReader } from './key-reader.ts';
 
 function reading() {
   const keys: Key[] = [];
   const clock = new TestClock();
-  return { keys, clock, reader: new KeyReader({ clock, onKey: (key) => keys.push(key) }) };
+  return {
+    keys,
+    clock,
+    reader: new KeyReader({ clock, onRead: (read) => keys.push(...read.keys) }),
+  };
 }
 
 test('Esc is a key if nothing follows it for 50 ms', async () => {
@@ -59,4 +63,22 @@ test('drops incomplete input on reset', async () => {
   await clock.advance(1000);
   reader.push('[A');
   expect(keys).toEqual([{ type: 'text', text: '[A' }]);
+});
+
+test.for([
+  ['a letter', ['y'], true],
+  ['Enter', ['\r'], true],
+  ['an arrow', ['\u001b[B'], true],
+  ['two letters', ['no'], false],
+  ['a letter and Enter', ['n\r'], false],
+  ['a paste of one letter', ['\u001b[200~y\u001b[201~'], false],
+  ['a letter after a report of the terminal', ['\u001b[Iy'], false],
+  ['a letter before the start of a sequence', ['y\u001b['], false],
+  ['the end of a sequence that started in another read', ['\u001b[', '13u'], false],
+  ['a letter with an accent of its own', ['y\u0301'], false],
+] as const)('%s is reported as one press: %3$s', ([, chunks, isAlone]) => {
+  const reads: KeyRead[] = [];
+  const reader = new KeyReader({ clock: new TestClock(), onRead: (read) => reads.push(read) });
+  for (const chunk of chunks) reader.push(chunk);
+  expect(reads.at(-1)?.isAlone).toBe(isAlone);
 });

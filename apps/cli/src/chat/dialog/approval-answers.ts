@@ -1,0 +1,174 @@
+import type { JsonValue } from '@millrace/core';
+import type { ChangePreview, PermissionRule } from '@millrace/tools';
+import { keysForPrompt } from '../../input/answer/answer-guard.ts';
+import type { Key } from '../../input/keys/key.ts';
+import type { ApprovalDialog, ConfirmDialog, PendingApproval } from '../contract/dialog.ts';
+import type { ApprovalOptions } from '../session/session-commands.ts';
+import {
+  confirmAlways,
+  confirmChanged,
+  confirmSession,
+  confirmWaiting,
+} from './approval-choices.ts';
+import { changedInputInput, denialReasonInput, type SideInput } from './side-input.ts';
+
+export interface ApprovalAnswersOptions {
+  readonly approvals: () => readonly PendingApproval[];
+  /** Whether an approval belongs to a sub-agent. */
+  readonly isChild: (approval: PendingApproval) => boolean;
+  /** The preview of a file change, if it is known. */
+  readonly preview: (approval: PendingApproval) => ChangePreview | undefined;
+  /** The rule that a permanent answer saves, if there is one. */
+  readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
+  readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
+  /** Approves, and allows the same for the rest of the session. */
+  readonly approveForSession: (approval: PendingApproval) => Promise<void>;
+  /** Approves, and saves the rule for this folder. */
+  readonly approveAlways: (approval: PendingApproval, rule: PermissionRule) => Promise<void>;
+  readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
+  /** Lets an action run in the background and prints its error. */
+  readonly runInBackground: (work: Promise<void>) => void;
+}
+
+/** A second step that waits for its confirmation. */
+interface OpenConfirm {
+  /** The approval that it belongs to. */
+  readonly approvalKey: string;
+  readonly dialog: ConfirmDialog;
+  /** The key that opened it. It returns to the prompt if the user types on. */
+  readonly openedBy: readonly Key[];
+  readonly onYes: () => void;
+}
+
+/**
+ * The approvals that wait, and the answers to them. An answer that allows more than the shown call,
+ * or something else, has a second step.
+ */
+export class ApprovalAnswers {
+  readonly #options: ApprovalAnswersOptions;
+  /** Approvals that are answered here, although the log has not recorded it yet. */
+  readonly #answered = new Set<string>();
+  #confirm: OpenConfirm | undefined;
+
+  constructor(options: ApprovalAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** The request to show: the second step of the first approval, or that approval. */
+  get dialog(): ApprovalDialog | ConfirmDialog | undefined {
+    const [first, ...others] = this.#unanswered;
+    if (first === undefined) return undefined;
+    const isOpen = this.#confirm?.approvalKey === approvalKey(first);
+    return isOpen ? this.#confirm?.dialog : this.#dialogOf(first, others.length);
+  }
+
+  get #unanswered(): readonly PendingApproval[] {
+    return this.#options.approvals().filter((one) => !this.#answered.has(approvalKey(one)));
+  }
+
+  #dialogOf(approval: PendingApproval, others: number): ApprovalDialog {
+    const { isChild, preview, ruleToSave } = this.#options;
+    return {
+      ...{ type: 'approval', approval, isChild: isChild(approval), others },
+      ...{ preview: preview(approval), savedRule: ruleToSave(approval) },
+    };
+  }
+
+  approveOnce(approval: PendingApproval): void {
+    this.#submit(approval, () => this.#options.approve(approval, {}));
+  }
+
+  deny(approval: PendingApproval, reason: string | undefined): void {
+    this.#submit(approval, () => this.#options.deny(approval, reason));
+  }
+
+  /** Returns the field for the reason of a denial. */
+  reasonInput(approval: PendingApproval, text?: string): SideInput {
+    return denialReasonInput(approval, (reason) => this.deny(approval, reason), text);
+  }
+
+  /** Returns the field for another input. The changed call is shown before it runs. */
+  changeInput(dialog: ApprovalDialog): SideInput {
+    const { approval } = dialog;
+    return changedInputInput(approval, (input: JsonValue) => {
+      // The preview shows the change of the old input.
+      const request = { ...dialog, preview: undefined, approval: { ...approval, input } };
+      this.#open(approval, confirmChanged(request), () =>
+        this.#submit(approval, () => this.#options.approve(approval, { input })),
+      );
+    });
+  }
+
+  /** Opens the second step of an answer that allows more than this call. */
+  openConfirm(
+    { approval, savedRule }: ApprovalDialog,
+    action: 'session' | 'waiting' | 'always',
+    key: Key,
+  ): void {
+    const { approveForSession, approveAlways } = this.#options;
+    switch (action) {
+      case 'session':
+        return this.#open(
+          approval,
+          confirmSession(approval),
+          () => this.#submit(approval, () => approveForSession(approval)),
+          key,
+        );
+      case 'always':
+        if (savedRule === undefined) return;
+        return this.#open(
+          approval,
+          confirmAlways(savedRule),
+          () => this.#submit(approval, () => approveAlways(approval, savedRule)),
+          key,
+        );
+      case 'waiting':
+        return this.#openWaiting(approval, key);
+    }
+  }
+
+  /** Calls that arrive later are not in the list, so the answer does not apply to them. */
+  #openWaiting(first: PendingApproval, key: Key): void {
+    const listed = this.#unanswered;
+    const dialog = confirmWaiting(listed.map((one) => this.#dialogOf(one, 0)));
+    const onYes = () => {
+      const waiting = new Set(this.#unanswered.map(approvalKey));
+      for (const one of listed) if (waiting.has(approvalKey(one))) this.approveOnce(one);
+    };
+    this.#open(first, dialog, onYes, key);
+  }
+
+  #open(approval: PendingApproval, dialog: ConfirmDialog, onYes: () => void, openedBy?: Key): void {
+    const keys = openedBy === undefined ? [] : keysForPrompt([openedBy]);
+    this.#confirm = { approvalKey: approvalKey(approval), dialog, openedBy: keys, onYes };
+  }
+
+  /** Gives the answer of the open second step. */
+  confirm(): void {
+    const open = this.#confirm;
+    this.#confirm = undefined;
+    open?.onYes();
+  }
+
+  /** Closes the second step without an answer. Returns the key that opened it. */
+  closeConfirm(): readonly Key[] {
+    const opened = this.#confirm?.openedBy ?? [];
+    this.#confirm = undefined;
+    return opened;
+  }
+
+  /** Hides an approval at once and shows it again if the answer cannot be submitted. */
+  #submit(approval: PendingApproval, answer: () => Promise<void>): void {
+    const key = approvalKey(approval);
+    this.#answered.add(key);
+    const answered = answer().catch((error: unknown) => {
+      this.#answered.delete(key);
+      throw error;
+    });
+    this.#options.runInBackground(answered);
+  }
+}
+
+function approvalKey({ session, id }: PendingApproval): string {
+  return `${session} ${id}`;
+}

@@ -1,0 +1,137 @@
+import type { JsonValue } from '@millrace/core';
+import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
+import type { ApprovalDialog, ConfirmDialog, Dialog } from '../contract/dialog.ts';
+import { diffBody, inputDiff, margin } from '../render/call-body.ts';
+import { type Look, withTone, wrapText } from '../render/look.ts';
+import { clippedSubject, dialogTitle } from './dialog-title.ts';
+
+/**
+ * Returns all lines that the user must have seen before an approval: everything that the title does
+ * not show. No line is clipped.
+ */
+export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
+  switch (dialog.type) {
+    case 'approval':
+    case 'confirm':
+      return cachedLines(look, dialog);
+    case 'question':
+    case 'pick':
+      return [];
+  }
+}
+
+/** Returns why the call needs an approval, and the problem of a change that cannot be applied. */
+export function dialogReason(look: Look, dialog: Dialog): readonly string[] {
+  if (dialog.type !== 'approval') return [];
+  const { approval, preview } = dialog;
+  const why = approval.reason === undefined ? [] : wrapText(look, approval.reason, '  ');
+  const problem = preview?.problem === undefined ? [] : wrapText(look, preview.problem, '  ');
+  return [
+    ...problem.map((line) => withTone(look, 'bad', line)),
+    ...why.map((line) => withTone(look, 'dim', line)),
+  ];
+}
+
+/** Draws the full content of a request for the scrollback. */
+export function fullDialogLines(
+  look: Look,
+  dialog: ApprovalDialog | ConfirmDialog,
+): readonly string[] {
+  const lines =
+    dialog.type === 'confirm' ? dialogContent(look, dialog) : requestContent(look, dialog, true);
+  const title = dialogTitle(look, dialog.type === 'confirm' ? dialog : { ...dialog, others: 0 });
+  const end = lines.length === 0 ? [] : [withTone(look, 'dim', '  (end)')];
+  return [...title, ...lines, ...end];
+}
+
+interface CachedLines {
+  readonly look: Look;
+  /** The title, whose width decides what else must be shown. */
+  readonly clipped: string | undefined;
+  readonly lines: readonly string[];
+}
+
+/** A long change is drawn many times while the user reads it, so its lines are cached. */
+const linesCache = new WeakMap<object, CachedLines>();
+
+function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readonly string[] {
+  const key = dialog.type === 'confirm' ? dialog : (dialog.preview ?? dialog.approval);
+  const clipped = dialog.type === 'confirm' ? undefined : clippedSubject(look, dialog);
+  const before = linesCache.get(key);
+  const isSameLook = before?.look.width === look.width && before.look.theme === look.theme;
+  if (before !== undefined && isSameLook && before.clipped === clipped) return before.lines;
+  const lines =
+    dialog.type === 'confirm' ? confirmContent(look, dialog) : requestContent(look, dialog, false);
+  linesCache.set(key, { look, clipped, lines });
+  return lines;
+}
+
+function confirmContent(look: Look, { rule, scope, requests }: ConfirmDialog): readonly string[] {
+  const about = rule === undefined ? [] : wrapText(look, revealHidden(rule), margin);
+  const alone = requests.length === 1;
+  const calls = requests.flatMap((request, index) => [
+    ...(alone ? dialogTitle(look, { ...request, others: 0 }) : numbered(look, request, index + 1)),
+    ...requestContent(look, { ...request, others: 0 }, false),
+  ]);
+  const meaning =
+    scope === undefined ? [] : wrapText(look, revealHidden(`It allows ${scope}.`), '  ');
+  return [...about, ...meaning, ...calls];
+}
+
+function numbered(look: Look, request: ApprovalDialog, number: number): readonly string[] {
+  const width = Math.max(1, look.width - `${number}. `.length);
+  const title = dialogTitle({ ...look, width }, { ...request, others: 0 });
+  return title.map((line) => `${number}. ${line}`);
+}
+
+/** The command, the change or the input of one request. */
+function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
+  const { approval, preview } = dialog;
+  const { name, input } = approval;
+  const clipped = clippedSubject(look, dialog);
+  const fields = fieldsOf(input);
+  const diff = preview?.diff || inputDiff(name, input);
+  if (diff !== undefined) {
+    const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
+    const rest = otherFields(look, fields, diffFields);
+    return [...path, ...rest, ...diffBody(look, revealInvisible(diff), Number.POSITIVE_INFINITY)];
+  }
+  if (name === 'bash' && typeof fields?.['command'] === 'string') {
+    const command = revealHidden(`$ ${fields['command']}`);
+    const shown = clipped === undefined && !isFull ? [] : wrapText(look, command, margin);
+    return [...shown, ...otherFields(look, fields, commandFields)];
+  }
+  const subject = clipped === undefined ? [] : wrapText(look, clipped, margin);
+  if (input === undefined || isPathAlone(name, fields)) return subject;
+  return [...subject, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), margin)];
+}
+
+/** The title or the diff shows these fields. */
+const diffFields: ReadonlySet<string> = new Set(['path', 'content', 'edits']);
+/** The description is what the model says about the command, and has no effect. */
+const commandFields: ReadonlySet<string> = new Set(['command', 'description']);
+
+type Fields = Readonly<Record<string, JsonValue | undefined>>;
+
+function fieldsOf(input: JsonValue | undefined): Fields | undefined {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  return isObject ? (input as Fields) : undefined;
+}
+
+function otherFields(
+  look: Look,
+  fields: Fields | undefined,
+  shown: ReadonlySet<string>,
+): readonly string[] {
+  return Object.entries(fields ?? {})
+    .filter(([name, value]) => !shown.has(name) && value !== undefined)
+    .flatMap(([name, value]) =>
+      wrapText(look, revealHidden(`${name}: ${JSON.stringify(value)}`), margin),
+    );
+}
+
+/** The title already shows the path. */
+function isPathAlone(name: string, fields: Fields | undefined): boolean {
+  const isLooking = name === 'read' || name === 'ls' || name === 'glob';
+  return isLooking && Object.keys(fields ?? {}).join() === 'path';
+}

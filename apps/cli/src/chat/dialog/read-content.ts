@@ -1,0 +1,65 @@
+/** The part of a request's content that one drawing of a dialog shows. */
+export interface ContentView {
+  /** Identifies the dialog. */
+  readonly key: object | string;
+  /** All lines of the content at this width. */
+  readonly content: readonly string[];
+  /** Index of the first line that is shown. */
+  readonly from: number;
+  /** Index after the last line that is shown. */
+  readonly to: number;
+}
+
+/**
+ * Remembers which lines of a request were on the screen. Only a request that was shown in full can
+ * be approved. Other content, or the same content at another width, must be shown again.
+ */
+export class ReadContent {
+  #content: readonly string[] | undefined;
+  #seenTo = 0;
+  #from = 0;
+  #pageLength = 1;
+
+  /** The first line to show. */
+  get from(): number {
+    return this.#from;
+  }
+
+  /** Whether every line was on the screen. */
+  get isComplete(): boolean {
+    return this.#content !== undefined && this.#seenTo >= this.#content.length;
+  }
+
+  /** Number of lines that were not on the screen. */
+  get unseen(): number {
+    return Math.max(0, (this.#content?.length ?? 0) - this.#seenTo);
+  }
+
+  /** Records what was drawn. Returns true if that changes what the user can approve. */
+  show({ content, from, to }: ContentView): boolean {
+    const wasComplete = this.isComplete;
+    const isNew = this.#content === undefined || !isSame(this.#content, content);
+    if (isNew) this.#seenTo = 0;
+    this.#content = content;
+    this.#from = from;
+    this.#pageLength = Math.max(1, to - from);
+    if (from <= this.#seenTo) this.#seenTo = Math.max(this.#seenTo, to);
+    return isNew || this.isComplete !== wasComplete;
+  }
+
+  /** Scrolls by pages. It never skips a line that was not on the screen. */
+  scroll(pages: number): void {
+    const last = Math.max(0, (this.#content?.length ?? 0) - this.#pageLength);
+    const wanted = this.#from + pages * this.#pageLength;
+    this.#from = Math.max(0, Math.min(wanted, last, this.#seenTo));
+  }
+
+  /** All of it was printed. */
+  showAll(): void {
+    this.#seenTo = this.#content?.length ?? 0;
+  }
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((line, index) => line === b[index]));
+}

@@ -1,0 +1,35 @@
+import { keysForPrompt } from '../../input/answer/answer-guard.ts';
+import type { Key } from '../../input/keys/key.ts';
+import type { KeyRead } from '../../input/keys/key-reader.ts';
+import type { ChatApp } from '../chat-app.ts';
+import type { DialogController } from '../dialog/dialog-controller.ts';
+
+type KeyDialogs = Pick<DialogController, 'list' | 'sideInput' | 'read'>;
+
+interface KeyTargets {
+  readonly prompt: (key: Key) => void;
+  readonly side: (key: Key) => void;
+}
+
+/**
+ * Sends the keys of one read to the prompt, the dialog or its side input. What is open decides, and
+ * not what was drawn last, because a key can open or close something.
+ */
+export function routeKeys(
+  { press, dialogs }: Pick<ChatApp, 'press'> & { readonly dialogs: KeyDialogs },
+  { keys, isAlone }: KeyRead,
+  targets: KeyTargets,
+): void {
+  const left = keys.filter((key) => !press(key));
+  if (dialogs.list === undefined) return left.forEach(targets.prompt);
+  if (dialogs.sideInput === undefined) {
+    const read = { keys: left, isAlone: isAlone && left.length === keys.length };
+    return dialogs.read(read).forEach(targets.prompt);
+  }
+  for (const [index, key] of left.entries()) {
+    // The text after the key that closed the side input stays in the prompt.
+    if (dialogs.sideInput === undefined)
+      return keysForPrompt(left.slice(index)).forEach(targets.prompt);
+    targets.side(key);
+  }
+}

@@ -1,0 +1,81 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
+import { askForTrust, askYesNo } from './ask-user.ts';
+
+/** A person at a question. Each step waits and then delivers one read. */
+async function answer(
+  reads: readonly (readonly [waitMs: number, bytes: string])[],
+): Promise<boolean | undefined> {
+  const stdin = new PassThrough();
+  const clock = new VirtualClock();
+  const stdout = new CapturedOutput({ isTTY: true });
+  const { signal } = new AbortController();
+  const given = askYesNo({ stdin, stdout, signal, clock }, 'Trust it?');
+  for (const [waitMs, bytes] of reads) {
+    clock.advance(waitMs);
+    stdin.write(bytes);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  clock.advance(settleMs);
+  stdin.end();
+  return given;
+}
+
+test('a single y after a pause is a yes', async () => {
+  expect(await answer([[quietMs, 'y']])).toBe(true);
+});
+
+test.for<readonly [string, readonly (readonly [number, string])[]]>([
+  ['typed before the question', [[0, 'y']]],
+  ['typed within a second of it', [[quietMs - 1, 'y']]],
+  ['typed again and again', Array.from({ length: 20 }, () => [900, 'y'] as const)],
+  ['with Enter in one read', [[quietMs, 'y\r']]],
+  ['pasted', [[quietMs, '\u001b[200~y\u001b[201~']]],
+  [
+    'as the start of a word',
+    [
+      [quietMs, 'y'],
+      [100, 'o'],
+    ],
+  ],
+  [
+    'taken back with Esc',
+    [
+      [quietMs, 'y'],
+      [settleMs - 1, '\u001b'],
+    ],
+  ],
+])('attack 5: a y %s does not answer the trust question', async ([, reads]) => {
+  expect(await answer(reads)).not.toBe(true);
+});
+
+test.for(['n', 'N', '\r', 'no\r', 'n\r', 'no, never\r', '\u001b[200~no\u001b[201~\r'])(
+  'attack 0: %j refuses at the trust question',
+  async (bytes) => {
+    expect(await answer([[quietMs, bytes]])).toBe(false);
+  },
+);
+
+test('attack 11: names and settings of a project cannot control the terminal', async () => {
+  const stdout = new CapturedOutput({ isTTY: true });
+  const stdin = new PassThrough();
+  const clipboard = '\u001b]52;c;ZXZpbA==\u0007';
+  const untrusted = {
+    path: `/project/${clipboard}\u009b2J\nTrusted already.\r\u202e/millrace.json`,
+    parts: ['mcpServers', `x${clipboard}`],
+    content: JSON.stringify({ mcpServers: { [`a${clipboard}\u009b`]: { command: 'sh\u200b' } } }),
+  };
+  const asked = askForTrust(
+    { untrusted },
+    { stdin, stdout, signal: new AbortController().signal, clock: new VirtualClock() },
+  );
+  stdin.end();
+  await asked;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these control a terminal
+  expect(stdout.text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  expect(stdout.text).not.toContain('\nTrusted already');
+  expect(stdout.text).toContain('sh‹U+200B›');
+});

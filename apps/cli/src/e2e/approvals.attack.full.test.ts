@@ -1,0 +1,162 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { scriptedModel } from './testing/scripted-model.ts';
+import {
+  describeInTmux,
+  idleHint,
+  startChat,
+  terminalHarness,
+  waitForDialog,
+} from './testing/terminal-harness.ts';
+import type { TerminalOptions, TestTerminal } from './testing/test-terminal.ts';
+
+interface OpenQuestion {
+  readonly terminal: TestTerminal;
+  /** Whether the command of the question ran. */
+  readonly hasRun: () => boolean;
+  /** The rules that were saved, as text. */
+  readonly savedRules: () => string;
+}
+
+/** Opens a chat whose model asks to run a command that leaves the file `ran`. */
+async function askToRun(
+  context: TestContext,
+  command: string,
+  size: TerminalOptions = {},
+): Promise<OpenQuestion> {
+  const { server, files, env } = await scriptedModel(context);
+  const { open, workspace } = terminalHarness(context, files);
+  const terminal = await open({ ...size, env });
+  const call = { name: 'bash', arguments: JSON.stringify({ command }) };
+  server.answer({ text: 'I run it.', toolCalls: [call] });
+  server.answer({ text: 'The end.' });
+  server.answer({ text: 'The very end.' });
+  await startChat(terminal);
+  await terminal.send('Go');
+  const rules = join(workspace.folder, 'home/.config/millrace/folders.json');
+  return {
+    terminal,
+    hasRun: () => existsSync(join(workspace.project, 'ran')),
+    savedRules: () => (existsSync(rules) ? readFileSync(rules, 'utf8') : ''),
+  };
+}
+
+/**
+ * Stops the run and waits for the prompt. A call that was approved has finished before the run
+ * stops, or its card is on the screen.
+ */
+async function finish(terminal: TestTerminal): Promise<void> {
+  // Longer than an answer needs to take effect.
+  const idle = /waiting for your answer|Reason for denying|Enter sends/;
+  await terminal.waitFor(idle);
+  for (let left = 5; left > 0; left--) {
+    const screen = await terminal.screen();
+    if (screen.includes(idleHint)) break;
+    if (screen.includes('waiting for your answer')) await waitForDialogOrEnd(terminal);
+    await terminal.press('Escape');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  await terminal.waitFor(idleHint);
+}
+
+/** Waits as `waitForDialog`, unless the dialog ends before. */
+async function waitForDialogOrEnd(terminal: TestTerminal): Promise<void> {
+  await Promise.race([waitForDialog(terminal).catch(() => {}), terminal.waitFor(idleHint)]);
+}
+
+const refusals: readonly (readonly [string, string])[] = [
+  ['n and Enter', 'n\r'],
+  ['no and Enter', 'no\r'],
+  ['a sentence and Enter', 'do not run this please\r'],
+  ['a pasted refusal and Enter', '\u001b[200~no, never run this\u001b[201~\r'],
+  ['n, Enter and Enter', 'n\r\r'],
+  ['y, a backspace, n and Enter', 'y\u007fn\r'],
+  ['a pasted y', '\u001b[200~y\u001b[201~'],
+  ['y and Enter', 'y\r'],
+  ['a move to Yes and Enter', '\u001b[B\r'],
+  ['a report of the terminal and y', '\u001b[Iy'],
+];
+
+const longCommand = [
+  'touch ran',
+  ...Array.from({ length: 148 }, (_, n) => `echo line ${n}`),
+  'echo end',
+].join('\n');
+
+describeInTmux().concurrent('keys that are not an approval', () => {
+  test.for(refusals)('attack 0: %s in one read do not run the call', async ([, bytes], context) => {
+    const { terminal, hasRun } = await askToRun(context, 'touch ran');
+    await waitForDialog(terminal);
+    await terminal.typeAtOnce(bytes);
+    await finish(terminal);
+    expect(hasRun()).toBe(false);
+  });
+
+  test('attack 5: a sentence typed at ten keys a second neither runs the call nor saves a rule', async (context) => {
+    const { terminal, hasRun, savedRules } = await askToRun(context, 'touch ran');
+    await terminal.waitFor('waiting for your answer');
+    const sentence = 'always say yes and never ask again, you may';
+    for (const letter of sentence) {
+      await terminal.type(letter);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await terminal.waitFor('In the prompt: always say yes');
+    await terminal.saveScreen('typed-on');
+    await finish(terminal);
+    expect(hasRun()).toBe(false);
+    expect(savedRules()).toBe('');
+    // What was typed is in the prompt.
+    expect(await terminal.screen()).toContain(`> ${sentence}`);
+  });
+
+  test.for([
+    { columns: 80, rows: 24 },
+    { columns: 200, rows: 50 },
+    { columns: 20, rows: 5 },
+  ])(
+    'attack 10: a command of 150 lines does not run before all of it was shown, at $columns × $rows',
+    async (size, context) => {
+      const { terminal, hasRun } = await askToRun(context, longCommand, size);
+      await terminal.waitUntil((screen) => /below/.test(screen), 'the number of hidden lines');
+      await terminal.saveScreen(`long-command-${size.columns}x${size.rows}`);
+      for (const key of ['y', 'Enter', 'Up', 'a', 's']) {
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        if (!(await terminal.screen()).includes('below')) break;
+        await terminal.press(key);
+      }
+      expect(hasRun()).toBe(false);
+    },
+  );
+
+  test('attack 10: a command of 150 lines runs after a person scrolled through it', async (context) => {
+    const { terminal, hasRun } = await askToRun(context, longCommand);
+    const seen: string[] = [];
+    await waitForDialog(terminal);
+    for (let left = 40; left > 0; left--) {
+      const screen = await terminal.screen();
+      seen.push(screen);
+      if (screen.includes('the end')) break;
+      const [, position = ''] = /(lines \d+–\d+ of \d+)/.exec(screen) ?? [];
+      await terminal.press('Space');
+      await terminal.waitUntil((next) => !next.includes(position), 'the next page');
+    }
+    for (let n = 0; n < 148; n++) expect(seen.join('\n')).toMatch(new RegExp(`echo line ${n}\\b`));
+    expect(hasRun()).toBe(false);
+    await terminal.waitFor('y approves');
+    await terminal.press('y');
+    await terminal.waitFor('The end.');
+    expect(hasRun()).toBe(true);
+  });
+
+  test('attack 10: hidden characters of a command are visible', async (context) => {
+    const hidden = `touch ran #\u202e\u200b\u00a0\r\u001b[2J${' '.repeat(500)}\u0430dmin${'\n'.repeat(90)}; x`;
+    const { terminal } = await askToRun(context, hidden);
+    await terminal.saveScreen('hidden-characters');
+    const screen = (await waitForDialog(terminal)).replaceAll(/\s+│?\s*/g, '');
+    for (const mark of ['‹U+202E›', '‹U+200B›', '‹U+00A0›', '␍', '␛', '‹U+0430›dmin'])
+      expect(screen).toContain(mark);
+    expect(screen).toContain('‹500spaces›');
+    expect(screen).toContain('‹89emptylines›');
+  });
+});

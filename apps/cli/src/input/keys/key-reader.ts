@@ -1,0 +1,82 @@
+import { type Clock, systemClock } from '@millrace/agent';
+import type { Key } from './key.ts';
+import { emptyKeyState, flushKeys, type KeyState, parseKeys } from './parse-keys.ts';
+
+/** The keys that arrived together. */
+export interface KeyRead {
+  /** Empty if the read has only a part of a sequence, or a report of the terminal. */
+  readonly keys: readonly Key[];
+  /**
+   * The read was one key press and nothing else: no other key, no paste, no part of a sequence.
+   * Connections that lag deliver several key presses in one read.
+   */
+  readonly isAlone: boolean;
+}
+
+interface KeyReaderOptions {
+  readonly onRead: (read: KeyRead) => void;
+  readonly clock?: Clock | undefined;
+  /**
+   * After this time Esc is a key and not the start of a sequence. Default: 50 ms, because slow
+   * connections split sequences.
+   */
+  readonly escapeTimeoutMs?: number | undefined;
+  /** After this time the received part of a paste is reported. Default: 1 s. */
+  readonly pasteTimeoutMs?: number | undefined;
+}
+
+/** Turns chunks of input into keys. A timer decides where the chunks cannot. */
+export class KeyReader {
+  readonly #options: KeyReaderOptions;
+  #state: KeyState = emptyKeyState;
+  #cancel: (() => void) | undefined;
+
+  constructor(options: KeyReaderOptions) {
+    this.#options = options;
+  }
+
+  push(chunk: string): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const isWhole = isEmpty(this.#state);
+    const { state, keys, skipped } = parseKeys(this.#state, chunk);
+    const isAlone = isWhole && isEmpty(state) && skipped === 0 && isOnePress(keys);
+    this.#take(state, { keys, isAlone });
+    this.#wait();
+  }
+
+  /** Drops incomplete input. */
+  reset(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#state = emptyKeyState;
+  }
+
+  #wait(): void {
+    const { pending, paste } = this.#state;
+    if (pending === '' && paste === undefined) return;
+    const { clock = systemClock, escapeTimeoutMs = 50, pasteTimeoutMs = 1000 } = this.#options;
+    const ms = paste === undefined ? escapeTimeoutMs : pasteTimeoutMs;
+    this.#cancel = clock.after(ms, () => {
+      this.#cancel = undefined;
+      const { state, keys } = flushKeys(this.#state);
+      this.#take(state, { keys, isAlone: false });
+    });
+  }
+
+  /** The state is set first, because a key can cause a reset. */
+  #take(state: KeyState, read: KeyRead): void {
+    this.#state = state;
+    this.#options.onRead(read);
+  }
+}
+
+function isEmpty({ pending, paste }: KeyState): boolean {
+  return pending === '' && paste === undefined;
+}
+
+function isOnePress(keys: readonly Key[]): boolean {
+  const [key] = keys;
+  if (key === undefined || keys.length > 1 || key.type === 'paste') return false;
+  return key.type !== 'text' || [...key.text].length === 1;
+}

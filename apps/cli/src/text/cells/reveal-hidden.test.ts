@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cellWidth } from './cell-width.ts';
+import { controlCharacter } from './printable.ts';
+import { revealHidden, revealInvisible } from './reveal-hidden.ts';
+
+test.for([
+  ['plain text', 'git log --oneline', 'git log --oneline'],
+  ['a bidi override', 'ls \u202etxt', 'ls ‹U+202E›txt'],
+  ['a zero-width space', 'r\u200bm', 'r‹U+200B›m'],
+  ['a tag character', 'a\u{e0041}b', 'a‹U+E0041›b'],
+  ['a space that is none', 'rm\u00a0-rf', 'rm‹U+00A0›-rf'],
+  ['a carriage return', 'evil\rls', 'evil␍ls'],
+  ['an escape', '\u001b[2J', '␛[2J'],
+  ['a tab', 'a\tb', 'a⇥b'],
+  ['a Cyrillic letter in a Latin word', 'c\u0430t x', 'c‹U+0430›t x'],
+  ['a Cyrillic word', 'кот', 'кот'],
+  ['a long run of spaces', `a${' '.repeat(90)}b`, 'a‹90 spaces›b'],
+  ['spaces at the end', 'rm a\\  ', 'rm a\\··'],
+  ['many empty lines', `a${'\n'.repeat(50)}b`, 'a\n‹49 empty lines›\nb'],
+  ['an emoji of several characters', '👩‍💻 ❤️', '👩‍💻 ❤️'],
+] as const)('shows %s', ([, text, shown]) => {
+  expect(revealHidden(text)).toBe(shown);
+});
+
+test('files keep their tabs and spaces', () => {
+  expect(revealInvisible('\ta\u00a0b\u200b')).toBe('\ta\u00a0b‹U+200B›');
+});
+
+test('every line of any text has visible characters only, and nothing is removed', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (text) => {
+      const shown = revealHidden(text);
+      expect(shown).not.toMatch(controlCharacter);
+      const hasContent = text.split('\n').some((line) => line.trim() !== '');
+      if (hasContent) expect(cellWidth(shown.replaceAll('\n', ''))).toBeGreaterThan(0);
+    }),
+  );
+});
