@@ -47,7 +47,6 @@ async function askToRun(
  * stops, or its card is on the screen.
  */
 async function finish(terminal: TestTerminal): Promise<void> {
-  // Longer than an answer needs to take effect.
   const idle = /waiting for your answer|Reason for denying|Enter sends/;
   await terminal.waitFor(idle);
   for (let left = 5; left > 0; left--) {
@@ -55,7 +54,7 @@ async function finish(terminal: TestTerminal): Promise<void> {
     if (screen.includes(idleHint)) break;
     if (screen.includes('waiting for your answer')) await waitForDialogOrEnd(terminal);
     await terminal.press('Escape');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await terminal.waitUntil((next) => next !== screen, 'a change after Esc');
   }
   await terminal.waitFor(idleHint);
 }

@@ -8,7 +8,7 @@ import type {
   PendingApproval,
 } from '../contract/dialog.ts';
 
-export type ApprovalAction = 'once' | 'session' | 'waiting' | 'always' | 'change' | 'deny';
+type ApprovalAction = 'once' | 'session' | 'waiting' | 'always' | 'change' | 'deny';
 
 export interface ApprovalChoice extends ChoiceItem {
   readonly action: ApprovalAction;
