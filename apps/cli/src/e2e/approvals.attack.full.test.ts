@@ -109,6 +109,26 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     expect(await terminal.screen()).toContain(`> ${sentence}`);
   });
 
+  test('attack 5: a rule is saved only by a second, separate key, and exactly as it was shown', async (context) => {
+    const { terminal, hasRun, savedRules } = await askToRun(context, 'touch ran');
+    await waitForDialog(terminal);
+    await terminal.press('a');
+    await terminal.waitFor('save this rule for this folder?');
+    await terminal.typeAtOnce('y\r');
+    await terminal.waitFor('In the prompt: ay');
+    await waitForDialog(terminal);
+    await terminal.press('a');
+    const screen = await terminal.waitFor('save this rule for this folder?');
+    await terminal.saveScreen('second-step');
+    expect(screen).toContain('│ bash=touch ran');
+    expect([hasRun(), savedRules()]).toEqual([false, '']);
+    await terminal.waitFor('y approves');
+    await terminal.press('y');
+    await terminal.waitFor('The end.');
+    expect(hasRun()).toBe(true);
+    expect(savedRules()).toContain('"bash=touch ran"');
+  });
+
   test.for([
     { columns: 80, rows: 24 },
     { columns: 200, rows: 50 },
