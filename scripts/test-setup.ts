@@ -29,6 +29,12 @@ const requirements: readonly Requirement[] = [
     debian: 'tmux',
   },
   {
+    name: 'bubblewrap',
+    for: 'tests of the sandbox for commands',
+    isInstalled: () => succeeds('bwrap', '--version'),
+    debian: 'bubblewrap',
+  },
+  {
     name: 'strace',
     for: 'the test that commands do only what the permission policy allowed',
     isInstalled: () => succeeds('strace', '-V'),

@@ -9,10 +9,21 @@ import { baseUrl, fetchOf } from './injected-fetch.ts';
 import { compareLog } from './log/compare-log.ts';
 import { ours } from './ours.ts';
 import { comparePage } from './page/compare-page.ts';
+import { compareSandbox } from './sandbox/compare-sandbox.ts';
 import { compareServer } from './server/compare-server.ts';
 import { workloads } from './workloads.ts';
 
-const sections = ['core', 'ours', 'log', 'agent', 'server', 'peers', 'page', 'cold-start'];
+const sections = [
+  'core',
+  'ours',
+  'log',
+  'agent',
+  'server',
+  'peers',
+  'page',
+  'sandbox',
+  'cold-start',
+];
 
 /** The cost of the injected fetch, which every candidate has. */
 const floorThroughFetch: Candidate = {
@@ -45,6 +56,7 @@ async function main(chosen: readonly string[]): Promise<void> {
   if (has('agent')) await compareAgent();
   if (has('server')) await compareServer();
   if (has('page')) await comparePage();
+  if (has('sandbox')) await compareSandbox();
   if (has('cold-start')) await compareColdStart();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];

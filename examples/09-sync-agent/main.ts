@@ -1,6 +1,12 @@
 // An agent answers each message with a stream of updates, and a client reads them. Run it with
 //   npx node --conditions=@millrace/source examples/09-sync-agent/main.ts
-import { createServer, type SyncAgent, type TaskMessage, type Update } from '@millrace/server';
+import {
+  createServer,
+  createToken,
+  type SyncAgent,
+  type TaskMessage,
+  type Update,
+} from '@millrace/server';
 import { rpc } from './rpc.ts';
 
 const delta = (index: number, text_delta: string) =>
@@ -22,9 +28,10 @@ const orders: SyncAgent = {
   },
 };
 
-const server = createServer({ agents: [orders] });
+const token = createToken();
+const server = createServer({ agents: [orders], tokens: [token] });
 const { url } = await server.listen({ port: 0 });
-const agent = `${url}/agents/name/orders`;
+const agent = { url: `${url}/agents/name/orders`, token };
 
 const content = { type: 'text', author: 'user', content: 'When does my order arrive?' };
 const send = { task_name: 'order 17', content };

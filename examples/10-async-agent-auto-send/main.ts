@@ -2,7 +2,7 @@
 // stores them and streams them to all clients of the task. Run it with
 //   npx node --conditions=@millrace/source examples/10-async-agent-auto-send/main.ts
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { type AsyncAgent, createServer, type Task } from '@millrace/server';
+import { type AsyncAgent, createServer, createToken, type Task } from '@millrace/server';
 import { rpc } from '../09-sync-agent/rpc.ts';
 import { watch } from './watch.ts';
 
@@ -25,15 +25,16 @@ const weather: AsyncAgent = {
   },
 };
 
-const server = createServer({ agents: [weather] });
+const token = createToken();
+const server = createServer({ agents: [weather], tokens: [token] });
 const { url } = await server.listen({ port: 0 });
-const agent = `${url}/agents/name/weather`;
+const agent = { url: `${url}/agents/name/weather`, token };
 
 const [{ id }] = await rpc<Task>(agent, 'task/create', {});
 const content = { type: 'text', author: 'user', content: 'Will it rain?' };
 await rpc(agent, 'event/send', { task_id: id, content });
 
-for await (const event of watch(`${url}/tasks/${id}/stream?view=events`)) {
+for await (const event of watch(`${url}/tasks/${id}/stream?view=events`, token)) {
   if (event.type.endsWith('_delta')) process.stdout.write(event.text ?? '');
   if (event.type === 'run_finished') break;
 }

@@ -3,9 +3,9 @@ interface WatchedEvent {
   readonly text?: string;
 }
 
-/** Yields the events of a stream until the caller stops. In a browser, use EventSource instead. */
-export async function* watch(url: string): AsyncGenerator<WatchedEvent> {
-  const { body } = await fetch(url);
+/** Yields the events of a stream until the caller stops. */
+export async function* watch(url: string, token: string): AsyncGenerator<WatchedEvent> {
+  const { body } = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
   let text = '';
   for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const frames = `${text}${chunk}`.split('\n\n');

@@ -2,7 +2,13 @@
 //   npx node --conditions=@millrace/source examples/11-async-agent-manual/main.ts
 import { randomIds } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { type AsyncAgent, createServer, type Task, type TaskMessage } from '@millrace/server';
+import {
+  type AsyncAgent,
+  createServer,
+  createToken,
+  type Task,
+  type TaskMessage,
+} from '@millrace/server';
 import { rpc } from '../09-sync-agent/rpc.ts';
 
 const provider = scriptedProvider(['Gate B12 is open. Please board now!'], { pieces: 'token' });
@@ -31,9 +37,10 @@ const announcer: AsyncAgent = {
   },
 };
 
-const server = createServer({ agents: [announcer] });
+const token = createToken();
+const server = createServer({ agents: [announcer], tokens: [token] });
 const { url } = await server.listen({ port: 0 });
-const agent = `${url}/agents/name/announcer`;
+const agent = { url: `${url}/agents/name/announcer`, token };
 
 const [{ id }] = await rpc<Task>(agent, 'task/create', {});
 await rpc(agent, 'event/send', { task_id: id });

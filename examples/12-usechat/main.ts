@@ -5,7 +5,7 @@ import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { createServer } from '@millrace/server';
+import { createServer, createToken } from '@millrace/server';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import { z } from 'zod';
 
@@ -26,12 +26,17 @@ const provider = scriptedProvider(
 
 const log = memoryLog();
 const agent = createAgent({ provider, tools: [weather], log });
-const server = createServer({ agents: [{ type: 'loop', name: 'weather', agent }], log });
+const agents = [{ type: 'loop', name: 'weather', agent }] as const;
+const token = createToken();
+const server = createServer({ agents, log, tokens: [token] });
 const { url } = await server.listen({ port: 0 });
 
 // In React: useChat({ id: chatId, resume: true, transport }). The first message creates the task.
 const chatId = 'weather chat';
-const transport = new DefaultChatTransport({ api: `${url}/agents/name/weather/chat` });
+const transport = new DefaultChatTransport({
+  api: `${url}/agents/name/weather/chat`,
+  headers: { authorization: `Bearer ${token}` },
+});
 const answerStarted = Promise.withResolvers<void>();
 const lastText = async (stream: ReadableStream<UIMessageChunk> | null) => {
   let last: UIMessage | undefined;

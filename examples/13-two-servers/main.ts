@@ -9,14 +9,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@millrace/client';
+import { createToken } from '@millrace/server';
 
 const folder = await mkdtemp(join(tmpdir(), 'two-servers-'));
+// All servers of one service have the same token.
+const token = createToken();
 const start = async () => {
   const child = fork(join(import.meta.dirname, 'server.ts'), {
-    env: { ...process.env, FOLDER: folder },
+    env: { ...process.env, FOLDER: folder, TOKEN: token },
   });
   const [url] = (await once(child, 'message')) as [string];
-  return { child, client: createClient({ url }) };
+  return { child, client: createClient({ url, token }) };
 };
 const [a, b] = [await start(), await start()];
 

@@ -23,7 +23,9 @@ const provider = scriptedProvider([answer, answer], { pieces: 'token', pauseMs: 
 const store = await openStore();
 const { log, rows } = store;
 const agent = createAgent({ provider, tools: [refund], log, approve: () => 'ask' });
-const server = createServer({ agents: [{ type: 'loop', name: 'refunds', agent }], log, rows });
+const { TOKEN: token = '' } = process.env;
+const agents = [{ type: 'loop', name: 'refunds', agent }] as const;
+const server = createServer({ agents, log, rows, tokens: [token] });
 const { url } = await server.listen({ port: 0 });
 process.send?.(url);
 process.once('disconnect', async () => {

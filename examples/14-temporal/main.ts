@@ -7,7 +7,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoryLog } from '@millrace/log';
-import { createServer, type Task } from '@millrace/server';
+import { createServer, createToken, type Task } from '@millrace/server';
 import { millracePlugin, workflowAgent } from '@millrace/temporal';
 import { transcriptQuery } from '@millrace/temporal/workflow';
 import { Client } from '@temporalio/client';
@@ -42,13 +42,16 @@ const worker = await Worker.create({
 await worker.runUntil(async () => {
   const client = new Client({ connection: env.connection, plugins: [millracePlugin()] });
   const agent = workflowAgent({ client, log, taskQueue, name: 'water' });
-  const server = createServer({ log, agents: [{ type: 'loop', name: 'water', agent }] });
+  const token = createToken();
+  const agents = [{ type: 'loop', name: 'water', agent }] as const;
+  const server = createServer({ log, agents, tokens: [token] });
   const { url } = await server.listen({ port: 0 });
-  const [{ id }] = await rpc<Task>(`${url}/agents/name/water`, 'task/create', {});
+  const address = { url: `${url}/agents/name/water`, token };
+  const [{ id }] = await rpc<Task>(address, 'task/create', {});
   const content = { type: 'text', author: 'user', content: 'How is the water?' };
-  await rpc(`${url}/agents/name/water`, 'event/send', { task_id: id, content });
+  await rpc(address, 'event/send', { task_id: id, content });
 
-  for await (const event of watch(`${url}/tasks/${id}/stream?view=events`)) {
+  for await (const event of watch(`${url}/tasks/${id}/stream?view=events`, token)) {
     if (event.type === 'assistant_text_delta') process.stdout.write(event.text ?? '');
     if (event.type === 'tool_execution_finished') process.stdout.write('[looked] ');
     if (event.type === 'run_finished') break;

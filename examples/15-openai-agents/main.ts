@@ -5,7 +5,13 @@ import { createClient } from '@millrace/client';
 import { toolCallId } from '@millrace/core';
 import { convertRunEvents, millraceModels, runHooks } from '@millrace/openai-agents';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
-import { type AsyncAgent, createServer, type SyncAgent, type Update } from '@millrace/server';
+import {
+  type AsyncAgent,
+  createServer,
+  createToken,
+  type SyncAgent,
+  type Update,
+} from '@millrace/server';
 import { Agent, Runner, tool } from '@openai/agents';
 import { z } from 'zod';
 import { rpc } from '../09-sync-agent/rpc.ts';
@@ -54,11 +60,13 @@ const asyncTravel: AsyncAgent = {
   },
 };
 
-const server = createServer({ agents: [syncTravel, asyncTravel] });
+const token = createToken();
+const server = createServer({ agents: [syncTravel, asyncTravel], tokens: [token] });
 const { url } = await server.listen({ port: 0 });
 const content = { type: 'text', author: 'user', content: question };
 
-const updates = await rpc<Update>(`${url}/agents/name/sync-travel`, 'message/send', {
+const agent = (name: string) => ({ url: `${url}/agents/name/${name}`, token });
+const updates = await rpc<Update>(agent('sync-travel'), 'message/send', {
   ...{ content, stream: true },
 });
 const pieces = updates.map((update) => {
@@ -70,9 +78,9 @@ const pieces = updates.map((update) => {
 });
 console.log(pieces.join(''));
 
-const client = createClient({ url });
+const client = createClient({ url, token });
 const task = await client.createTask({ agent: 'async-travel' });
-await rpc(`${url}/agents/name/async-travel`, 'event/send', { task_id: task.id, content });
+await rpc(agent('async-travel'), 'event/send', { task_id: task.id, content });
 const { items } = await task.until(({ items, isRunning }) => items.length > 0 && !isRunning);
 const kinds = items.flatMap(({ parts }) => parts.map(({ kind }) => kind));
 console.log(`The async agent stored: ${kinds.join(', ')}`);

@@ -4,10 +4,12 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
 import { applyTheme } from './app/theme.ts';
+import { shareToken } from './app/token-sharing.ts';
 import './design/tokens.css';
 import './design/base.css';
 
 applyTheme();
+shareToken();
 const root = document.getElementById('root');
 if (root !== null)
   createRoot(root).render(

@@ -24,7 +24,7 @@ export async function servePage(
 ): Promise<PageServer> {
   const log = memoryLog();
   const agents = [streamingAgent(log, onWord), many];
-  const server: Server = createServer({ agents, log, page });
+  const server: Server = createServer({ tokens: 'none', agents, log, page });
   const { url } = await server.listen({ port: 0 });
   const newTask = async (agent: string) => (await rpc(url, agent, 'task/create', {})).id;
   const send = async (agent: string, task_id: string, text: string) => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Update } from './contract/message.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
 import { createServer, type Server, type ServerOptions } from './create-server.ts';
+import { createToken } from './http/access/token-store.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 
 const greeter: ServedAgent = {
@@ -37,8 +38,8 @@ class Started implements AsyncDisposable {
     this.url = url;
   }
 
-  static async start(options: ServerOptions = {}): Promise<Started> {
-    const server = createServer({ agents: [greeter, listener], ...options });
+  static async start(options: Partial<ServerOptions> = {}): Promise<Started> {
+    const server = createServer({ tokens: 'none', agents: [greeter, listener], ...options });
     const { url } = await server.listen({ port: 0 });
     return new Started(server, url);
   }
@@ -182,8 +183,9 @@ describe('a server with its agents', () => {
   });
 
   test('gives a remote agent a key that reaches only its own tasks', async () => {
-    await using server = await Started.start({ tokens: ['operator'] });
-    const operator = { authorization: 'Bearer operator', 'content-type': 'application/json' };
+    const token = createToken();
+    await using server = await Started.start({ tokens: [token] });
+    const operator = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const post = (path: string, body: object, headers: Record<string, string> = operator) =>
       fetch(new URL(path, server.url), { method: 'POST', headers, body: JSON.stringify(body) });
     const streamed = async (path: string, body: object) =>

@@ -4,10 +4,13 @@ import { type Ids, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
+import { ServerError } from './contract/server-error.ts';
+import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 import { HttpServer, type ListenOptions } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
+import { AgentNetwork } from './network/agent-network.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import type { StreamLimits } from './stream/stream-limits.ts';
@@ -25,15 +28,23 @@ export interface ServerOptions {
    */
   readonly rows?: Rows | undefined;
   /**
-   * Bearer tokens with full access. Required to listen on an address other than loopback. If tokens
-   * are set, loopback requests need one too. Default: none.
+   * Bearer tokens with full access. Each has at least 32 characters; `createToken()` makes one.
+   * `'none'`: no request needs a token, so every user of this machine can use and change
+   * everything. A server without tokens can listen on loopback only. Required.
    */
-  readonly tokens?: readonly string[] | undefined;
+  readonly tokens: readonly string[] | 'none';
   /**
    * The secret that the API keys of remote agents are derived from. The keys stay valid while it
-   * stays the same. Default: derived from `tokens`; without tokens, a new secret at each start.
+   * stays the same. Default: derived from `tokens`; with `'none'`, a new secret at each start.
    */
   readonly secret?: string | undefined;
+  /**
+   * Where remote agents may be: `loopback`, `private`, `public`, and networks such as
+   * `10.1.0.0/16`. The server checks the address of each connection. Metadata services of clouds,
+   * link-local and multicast addresses are never allowed. Default: `public`, and `loopback` if the
+   * server listens on loopback.
+   */
+  readonly agentNetworks?: readonly string[] | undefined;
   /** Host names that the server accepts, besides localhost and IP addresses. Default: none. */
   readonly hosts?: readonly string[] | undefined;
   /** Origins of other hosts whose pages may call the server. Default: none. */
@@ -83,6 +94,7 @@ export interface Server {
  *
  * @example
  * const server = createServer({
+ *   tokens: [createToken()],
  *   agents: [
  *     {
  *       type: 'sync',
@@ -93,10 +105,10 @@ export interface Server {
  * });
  * const { url } = await server.listen({ port: 0 });
  */
-export function createServer(options: ServerOptions = {}): Server {
+export function createServer(options: ServerOptions): Server {
   const {
     agents = [],
-    tokens: operatorTokens = [],
+    tokens: operatorTokens,
     clock = systemClock,
     onDiagnostic,
     random,
@@ -104,14 +116,18 @@ export function createServer(options: ServerOptions = {}): Server {
   const log = options.log ?? memoryLog({ clock });
   const rows = options.rows ?? memoryRows({ clock });
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
+  if (operatorTokens === undefined) throw tokensMissing();
   const secret = options.secret ?? deriveSecret(operatorTokens);
+  const network = new AgentNetwork(options.agentNetworks ?? ['public']);
   const service = createTaskService({
+    network,
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
+    isGuarded: operatorTokens !== 'none',
     graceMs: graceMsFor(options.limits),
     exporter: options.exporter,
   });
   const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
-  const tokens = new TokenStore(rows, operatorTokens);
+  const tokens = new TokenStore(rows, operatorTokens, clock);
   const { hosts, origins, page, limits, requestLog, exporter } = options;
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
@@ -119,6 +135,8 @@ export function createServer(options: ServerOptions = {}): Server {
   });
   return {
     async listen(address) {
+      if (options.agentNetworks === undefined && isLoopback(address?.host ?? '127.0.0.1'))
+        network.allow('loopback');
       await service.start();
       return http.listen(address);
     },
@@ -137,8 +155,15 @@ function graceMsFor(limits: ServerOptions['limits']): number {
   return Math.min(1000, closeTimeoutMs / 4);
 }
 
-function deriveSecret(tokens: readonly string[]): string {
-  if (tokens.length === 0) return randomBytes(32).toString('base64url');
+/** Callers without types can omit the tokens. */
+function tokensMissing(): ServerError {
+  const message =
+    "Cannot create a server without `tokens`. Set it to [createToken()], or to 'none' if every user of this machine may use the agents";
+  return new ServerError('invalid', message);
+}
+
+function deriveSecret(tokens: ServerOptions['tokens']): string {
+  if (tokens === 'none') return randomBytes(32).toString('base64url');
   const hash = createHash('sha256').update('agent keys');
   for (const token of tokens) hash.update('\0').update(token);
   return hash.digest('base64url');

@@ -36,6 +36,8 @@ export type {
   TaskStatus,
 } from './contract/task.ts';
 export { createServer, type Server, type ServerOptions } from './create-server.ts';
+export { isLoopback } from './http/access/host-and-origin.ts';
+export { createToken } from './http/access/token-store.ts';
 export { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 export type { ListenOptions } from './http/http-server.ts';
 export type { RequestLogOptions } from './http/request-log.ts';

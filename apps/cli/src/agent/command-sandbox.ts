@@ -15,12 +15,15 @@ export interface Protection {
  * Opens the sandbox that the configuration asks for. Without a sandbox on this system, commands are
  * not confined; if the user asked for one, this throws a `ConfigError`.
  */
-export async function openSandbox(config: SandboxConfig | undefined): Promise<Protection> {
+export async function openSandbox(
+  config: SandboxConfig | undefined,
+  find: typeof findSandbox = findSandbox,
+): Promise<Protection> {
   if (config === undefined || config.profile === 'off')
     return { sandbox: undefined, summary: 'Commands are not confined: the sandbox is off.' };
   const { profile, network, unixSockets, writable, hide, isRequired } = config;
   const protect = ['millrace.json'];
-  const found = await findSandbox({ profile, network, unixSockets, writable, hide, protect });
+  const found = await find({ profile, network, unixSockets, writable, hide, protect });
   const { sandbox } = found;
   if (sandbox !== undefined) return { sandbox, summary: summaryOf(sandbox) };
   if (isRequired) {

@@ -48,6 +48,8 @@ export type FlagName =
   | 'bus'
   | 'log'
   | 'token'
+  | 'no-token'
+  | 'networks'
   | 'otlp'
   | 'no-color'
   | 'help'
@@ -196,7 +198,16 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   token: {
     value: '<text>',
     owners: ['serve'],
-    help: 'Require this token from clients. MILLRACE_TOKEN does the same and stays out of the process list',
+    help: 'Require this token from clients. MILLRACE_TOKEN does the same and stays out of the process list. Default on 127.0.0.1: a random token',
+  },
+  'no-token': {
+    owners: ['serve'],
+    help: 'Require no token. Every user of this machine can then use the agents',
+  },
+  networks: {
+    value: '<list>',
+    owners: ['serve'],
+    help: 'Where remote agents may be: loopback, private, public, 10.1.0.0/16. MILLRACE_AGENT_NETWORKS does the same',
   },
   otlp: {
     value: '<url>',

@@ -108,11 +108,12 @@ describe('commands', () => {
     ['inspect last --json', { command: 'inspect', session: 'last', json: true }],
     ['doctor --no-color', { command: 'doctor', color: false }],
     ['serve', { command: 'serve', port: undefined, host: undefined, log: 'text', yes: false }],
+    ['serve --no-token', { command: 'serve', noToken: true }],
     [
-      'serve --port 0 --host ::1 --agents a.ts --data d --log json --token t --otlp http://h:4318 -y',
+      'serve --port 0 --host ::1 --agents a.ts --data d --log json --token t --networks private --otlp http://h:4318 -y',
       {
         ...{ command: 'serve', port: 0, host: '::1', agents: 'a.ts', data: 'd' },
-        ...{ log: 'json', token: 't', otlp: 'http://h:4318', yes: true },
+        ...{ log: 'json', token: 't', agentNetworks: 'private', otlp: 'http://h:4318', yes: true },
       },
     ],
     [

@@ -121,6 +121,8 @@ export function serveArgs(line: CommandLine): ServeArgs {
     bus: flagText(line, 'bus'),
     log: parseLogFormat(line),
     token: flagText(line, 'token'),
+    noToken: hasFlag(line, 'no-token'),
+    agentNetworks: flagText(line, 'networks'),
     otlp: flagText(line, 'otlp'),
     yes: hasFlag(line, 'yes'),
   };

@@ -124,6 +124,10 @@ export interface ServeArgs {
   readonly bus?: string | undefined;
   readonly log: 'text' | 'json';
   readonly token?: string | undefined;
+  /** Require no token, so that every user of this machine has access. */
+  readonly noToken: boolean;
+  /** Where remote agents may be, separated by commas. */
+  readonly agentNetworks?: string | undefined;
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
   /** Allow the demo agent to change files and run programs. */

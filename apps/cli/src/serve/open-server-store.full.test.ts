@@ -115,15 +115,19 @@ needsRedis(describeOnPostgres())('millrace serve on Postgres and Redis', () => {
       serveProcess(flags, folder()),
       serveProcess(flags, folder()),
     ]);
+    // Both found or made the same token, although they started at once.
+    expect(other.token).toBe(one.token);
+    const headers = { authorization: `Bearer ${one.token}` };
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
     const post = (url: string, method: string, params: object) =>
       fetch(`${url}/agents/name/echo/rpc`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
         body: JSON.stringify({ method, params }),
       });
     await post(one.url, 'task/create', { name: 'shared' });
     const stream = await fetch(`${other.url}/tasks/name/shared/stream?view=events`, {
+      headers,
       signal: stop.signal,
     });
     const content = { type: 'text', author: 'user', content: 'one two' };

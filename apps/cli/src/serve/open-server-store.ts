@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Bus, Log } from '@millrace/log';
@@ -7,8 +7,8 @@ import type { Rows } from '@millrace/server';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
-import { readFileSafely } from '../safe-files.ts';
 import { ensurePrivateFile, storePath } from '../store/open-store.ts';
+import { readOrCreatePrivateFile } from './private-file.ts';
 
 /** Minimum length of the secret from which keys are derived. */
 const minSecretLength = 32;
@@ -76,7 +76,14 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   opened.defer(() => rows.close());
   const all = opened.move();
   const path = `Postgres at ${databaseName(url)}`;
-  return { path, log, rows, secret, close: () => all.disposeAsync() };
+  return {
+    path,
+    log,
+    rows,
+    secret,
+    folder: () => defaultPath(env),
+    close: () => all.disposeAsync(),
+  };
 }
 
 /** Redis answers but rejects a command. */
@@ -127,6 +134,8 @@ export interface ServerStore {
   readonly rows: Rows;
   /** The secret from which the keys of remote agents are derived. Without it, the token is used. */
   readonly secret: string | undefined;
+  /** The folder for what only the owner of the server may read. It may not exist yet. */
+  readonly folder: () => string;
   close(): Promise<void>;
 }
 
@@ -152,7 +161,7 @@ async function openDataFolder(
     const rows = sqliteRows({ path: files.rows });
     opened.defer(() => rows.close());
     const all = opened.move();
-    return { path, log, rows, secret, close: () => all.disposeAsync() };
+    return { path, log, rows, secret, folder: () => path, close: () => all.disposeAsync() };
   } catch (error) {
     throw unusableFolder(path, error);
   }
@@ -178,24 +187,15 @@ function noHomeError(cause: unknown): MillraceError {
   return new MillraceError('no_home', message, {}, { cause });
 }
 
-const shortest = 32;
-
 /**
  * Reads or creates the secret from which keys of remote agents are derived. It stays the same
  * across restarts.
  */
 async function readSecret(path: string): Promise<string> {
-  const made = randomBytes(32).toString('base64url');
-  try {
-    await writeFile(path, `${made}\n`, { flag: 'wx', mode: 0o600 });
-    return made;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  await chmod(path, 0o600);
-  const { bytes } = await readFileSafely(path, { maxBytes: 4096 });
-  const secret = bytes.toString('utf8').trim();
-  if (secret.length >= shortest) return secret;
+  const make = () => randomBytes(32).toString('base64url');
+  const { text: secret, isExposed } = await readOrCreatePrivateFile(path, make);
+  if (isExposed) await chmod(path, 0o600);
+  if (secret.length >= minSecretLength) return secret;
   const message = `the secret file ${path} is damaged. Delete it; remote agents get new keys when they register again`;
   throw new MillraceError('bad_secret', message, { path });
 }

@@ -1,21 +1,27 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { promisify } from 'node:util';
+import { createToken } from '@millrace/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
-import { serveProcess } from '../testing/serve-process.ts';
+import { serveProcess, tokenNamedIn } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
+const run = promisify(execFile);
 const folder = temporaryFolder('serve');
 let count = 0;
 
 interface Served {
   readonly url: string;
+  /** Sends the token that the server made. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly data: string;
   readonly stdout: CapturedOutput;
   readonly stderr: CapturedOutput;
@@ -57,7 +63,8 @@ async function serve(
     stop.abort();
     return ended;
   };
-  return { url, data, stdout, stderr, stop: end };
+  const headers = { authorization: `Bearer ${tokenNamedIn(stdout.text)}` };
+  return { url, headers, data, stdout, stderr, stop: end };
 }
 
 interface Told {
@@ -82,9 +89,9 @@ describe('millrace serve --otlp', () => {
   test('sends the spans of what it serves to the collector, all of them before it ends', async () => {
     const { url: collectorUrl, spans, requests } = await collector();
     const env = { OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b' };
-    const { url, stop } = await serve(['--otlp', collectorUrl], env);
+    const { url, headers, stop } = await serve(['--otlp', collectorUrl], env);
     const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
-    await send(url, 'echo', { task_name: 'traced' }, { traceparent });
+    await send(url, 'echo', { task_name: 'traced' }, { ...headers, traceparent });
     expect(await stop()).toBe(exitCodes.done);
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set(['ab'.repeat(16)]));
     const names = spans.map(({ name }) => name);
@@ -100,18 +107,22 @@ describe('millrace serve --otlp', () => {
 
 describe('millrace serve', () => {
   test('says where it listens, which agents there are, and what to try; what it says works', async () => {
-    const { url, stdout, data, stop } = await serve();
+    const { url, headers, stdout, data, stop } = await serve();
     expect(stdout.text).toMatch(/^ {2}demo {2}loop /m);
     expect(stdout.text).toMatch(/^ {2}echo {2}sync /m);
     expect(stdout.text).toContain(data);
-    const [, path = '', body = ''] = /curl -N (\S+) -H .* -d '(.*)'/.exec(stdout.text) ?? [];
-    expect(path.startsWith(url)).toBe(true);
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(path, { method: 'POST', headers, body });
-    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
-    expect((await answer.text()).trimEnd().split('\n').length).toBeGreaterThan(2);
-    const [, stream = ''] = /curl -N '(\S+)'/.exec(stdout.text) ?? [];
-    const told = await fetch(stream);
+    const [send = '', follow = ''] = stdout.text.match(/.*curl .*/g) ?? [];
+    expect(send).toContain(url);
+    const { stdout: answer } = await run('sh', ['-c', `${send} -s -D -`]);
+    expect(answer).toContain('application/x-ndjson');
+    expect(
+      answer
+        .trimEnd()
+        .split('\n')
+        .filter((line) => line.startsWith('{')).length,
+    ).toBeGreaterThan(2);
+    const [, stream = ''] = /'(\S+)'$/.exec(follow) ?? [];
+    const told = await fetch(stream, { headers });
     expect(told.status).toBe(200);
     await told.body?.cancel();
     expect(await stop()).toBe(exitCodes.done);
@@ -119,17 +130,17 @@ describe('millrace serve', () => {
 
   test('keeps what was said from start to start, for its owner alone', async () => {
     const first = await serve();
-    const { body } = await send(first.url, 'echo', { task_name: 'kept' });
+    const { body } = await send(first.url, 'echo', { task_name: 'kept' }, first.headers);
     expect(body.result).toMatchObject([{ content: { content: 'one two' } }]);
     await first.stop();
     const secret = readFileSync(join(first.data, 'secret'), 'utf8');
-    for (const name of ['secret', 'sessions.db', 'tasks.db'])
+    for (const name of ['secret', 'sessions.db', 'tasks.db', 'access/token'])
       expect(statSync(join(first.data, name)).mode & 0o777).toBe(0o600);
     chmodSync(join(first.data, 'secret'), 0o644);
     const second = await serve([], {}, first.data);
-    const task = await fetch(`${second.url}/tasks/name/kept`);
+    const task = await fetch(`${second.url}/tasks/name/kept`, first);
     const { id } = (await task.json()) as { readonly id: string };
-    const messages = await fetch(`${second.url}/messages?task_id=${id}`);
+    const messages = await fetch(`${second.url}/messages?task_id=${id}`, first);
     expect(await messages.json()).toHaveLength(2);
     expect(readFileSync(join(first.data, 'secret'), 'utf8')).toBe(secret);
     expect(statSync(join(first.data, 'secret')).mode & 0o777).toBe(0o600);
@@ -142,17 +153,17 @@ describe('millrace serve', () => {
       `export const own: object = { type: 'sync', name: 'own',
         onMessage: async () => ({ type: 'text', author: 'agent', content: 'mine' }) };`,
     );
-    const { url, stdout } = await serve(['--agents', path]);
+    const { url, headers, stdout } = await serve(['--agents', path]);
     expect(stdout.text).toMatch(/Agents:\n {2}own {2}sync\n/);
-    const { body } = await send(url, 'own', {});
+    const { body } = await send(url, 'own', {}, headers);
     expect(body.result).toMatchObject([{ content: { content: 'mine' } }]);
   });
 
   test('asks before it changes anything, unless it is told not to', async () => {
     const done = async (flags: readonly string[]) => {
-      const { url } = await serve(flags);
+      const { url, headers } = await serve(flags);
       const content = { type: 'text', author: 'user', content: 'tour' };
-      const { body } = await send(url, 'demo', { content });
+      const { body } = await send(url, 'demo', { content }, headers);
       const results = body.result.filter(({ content: { type } }) => type === 'tool_response');
       return results.flatMap((one) => (one.streaming_status === 'DONE' ? one.content.name : []));
     };
@@ -162,10 +173,10 @@ describe('millrace serve', () => {
 
   test('writes a line a request, for people or for programs, without what was said', async () => {
     const people = await serve();
-    await send(people.url, 'echo', {});
+    await send(people.url, 'echo', {}, people.headers);
     expect(people.stderr.text).toMatch(/POST \/agents\/name\/echo\/rpc message\/send 200 \d+ ms/);
     const programs = await serve(['--log', 'json']);
-    await send(programs.url, 'echo', {});
+    await send(programs.url, 'echo', {}, programs.headers);
     await programs.stop();
     const lines = programs.stderr.text.split('\n').filter((line) => line.startsWith('{'));
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
@@ -175,12 +186,23 @@ describe('millrace serve', () => {
   });
 
   test('lets in who has the token alone, where there is one', async () => {
-    const { url, stdout, stderr } = await serve([], { MILLRACE_TOKEN: 'a-long-token' });
+    const token = createToken();
+    const { url, stdout, stderr, data } = await serve([], { MILLRACE_TOKEN: token });
     expect((await send(url, 'echo', {})).status).toBe(401);
-    const authorization = 'Bearer a-long-token';
+    const authorization = `Bearer ${token}`;
     expect((await send(url, 'echo', {}, { authorization })).status).toBe(200);
-    expect(stdout.text).toContain("-H 'authorization: Bearer …'");
-    expect(stdout.text + stderr.text).not.toContain('a-long-token');
+    expect(stdout.text).toContain('"$MILLRACE_TOKEN" | curl -N -H @-');
+    expect(stdout.text + stderr.text).not.toContain(token);
+    expect(existsSync(join(data, 'access'))).toBe(false);
+  });
+
+  test('requires no token only if it is told so, and says what that means', async () => {
+    const { url, stdout, stderr } = await serve(['--no-token']);
+    expect((await send(url, 'echo', {})).status).toBe(200);
+    expect(stderr.text).toContain('every user of this machine can use the agents');
+    expect(stdout.text).not.toContain('authorization');
+    await expect(serve(['--no-token', '--token', createToken()])).rejects.toThrow('Remove one');
+    await expect(serve(['--no-token', '--host', '0.0.0.0'])).rejects.toThrow('in the network');
   });
 });
 
@@ -220,9 +242,10 @@ describe('millrace serve refuses', () => {
 
 test('the process ends with 0 on a signal, while somebody watches', async () => {
   const server = await serveProcess(['--port', '0', '--data', join(folder(), 'p')], folder());
-  const { body } = await send(server.url, 'echo', { task_name: 'watched' });
+  const headers = { authorization: `Bearer ${server.token}` };
+  const { body } = await send(server.url, 'echo', { task_name: 'watched' }, headers);
   expect(body.error).toBeNull();
-  const watched = await fetch(`${server.url}/tasks/name/watched/stream`);
+  const watched = await fetch(`${server.url}/tasks/name/watched/stream`, { headers });
   expect((await server.end('SIGINT')).code).toBe(0);
   expect(await watched.text()).toContain('retry: ');
   expect(server.output.stderr).toContain('again to stop at once');

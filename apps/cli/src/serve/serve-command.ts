@@ -10,6 +10,7 @@ import { pageFolder } from '../package-files.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { demoAgents } from './demo-agents.ts';
 import { openServerStore, type ServerStore } from './open-server-store.ts';
+import { type OperatorToken, readOperatorToken } from './operator-token.ts';
 import { loadAgents } from './served-agents.ts';
 
 /** Runs `millrace serve`: serves agents over HTTP until a signal arrives. */
@@ -20,12 +21,15 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
   const data = await untilStopped(signal, opening);
   try {
     const agents = await untilStopped(signal, loadServedAgents(args, host, cwd, data));
-    const tokens = readTokens(args, host);
+    const reading = readOperatorToken(args, host.env, data.folder);
+    const access = await untilStopped(signal, reading);
+    for (const note of access.notes) writeText(host.stderr, `${note}\n`);
+    const { tokens } = access;
     const page = pageFolder();
     const otlp = createSpanExporter(args.otlp, host.env, diagnosticWriter(args, host));
     const server = openServer(args, host, data, { agents, tokens, page, exporter: otlp });
     const { url } = await listen(server, args);
-    const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
+    const words = { url, agents, data: data.path, access };
     writeText(host.stdout, startMessage({ ...words, hasPage: page !== undefined }));
     await waitForAbort(signal);
     writeText(
@@ -50,11 +54,6 @@ function loadServedAgents(
   return demoAgents({ log, cwd, env, mayChange: yes });
 }
 
-function readTokens({ token }: ServeArgs, { env }: Host): readonly string[] {
-  const given = token ?? env['MILLRACE_TOKEN'] ?? '';
-  return given === '' ? [] : [given];
-}
-
 function openServer(
   args: ServeArgs,
   host: Host,
@@ -64,10 +63,20 @@ function openServer(
   const { log: format } = args;
   const write = (line: string) => writeText(host.stderr, `${line}\n`);
   return createServer({
-    ...{ ...served, log, rows, secret },
+    ...{ ...served, log, rows, secret, agentNetworks: readAgentNetworks(args, host) },
     requestLog: { format, write },
     onDiagnostic: diagnosticWriter(args, host),
   });
+}
+
+/** Where remote agents may be. Undefined: the default of the server. */
+function readAgentNetworks(
+  { agentNetworks }: ServeArgs,
+  { env }: Host,
+): readonly string[] | undefined {
+  const given = agentNetworks ?? env['MILLRACE_AGENT_NETWORKS'] ?? '';
+  const names = given.split(',').map((name) => name.trim());
+  return given === '' ? undefined : names.filter((name) => name !== '');
 }
 
 /** Writes one line for each problem. */
@@ -110,7 +119,7 @@ function listenError(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
       return fail('this machine has no such address. Choose another with --host <name>');
     case 'unauthorized':
       return fail(
-        'everyone in the network could use the agents. Set MILLRACE_TOKEN to a long random text, or remove --host',
+        'everyone in the network could use the agents. Set MILLRACE_TOKEN to a random text (openssl rand -hex 32), or remove --host',
       );
     default:
       return error;
@@ -128,48 +137,69 @@ interface StartedServer {
   readonly url: string;
   readonly agents: readonly ServedAgent[];
   readonly data: string;
-  readonly needsToken: boolean;
+  readonly access: OperatorToken;
   /** Whether the web page is built. The published package contains it; a clone must build it. */
   readonly hasPage: boolean;
 }
 
 /** Returns the text that is printed at the start: the address, the agents and example commands. */
-function startMessage({ url, agents, data, needsToken, hasPage }: StartedServer): string {
+function startMessage(started: StartedServer): string {
+  const { url, agents, data } = started;
   const width = Math.max(...agents.map(({ name }) => name.length));
   const rows = agents.map(({ name, type, description = '' }) =>
     `  ${name.padEnd(width)}  ${type.padEnd('async'.length)}  ${description}`.trimEnd(),
   );
-  const page = hasPage ? 'open it in a browser' : 'no web page; npm run serve builds it';
-  return `Millrace listens on ${url} (${page}; ${url}/docs has the routes)
+  return `Millrace listens on ${url} (${url}/docs has the routes)
+${pageLine(started)}
 Agents:
 ${rows.join('\n')}
 Sessions are stored in ${data}
 
 Try it:
-${exampleCommands(url, agents, needsToken).join('\n')}
+${exampleCommands(started).join('\n')}
 
 `;
 }
 
+/** The token is in the fragment, which browsers do not send and do not log. */
+function pageLine({ url, hasPage, access: { own } }: StartedServer): string {
+  if (!hasPage) return 'There is no web page; npm run serve builds it';
+  if (own === undefined) return `Open ${url} in a browser`;
+  return `Open ${url}/#token=${own.token} in a browser. The link signs you in; keep it to yourself`;
+}
+
+/**
+ * The beginning of a command that sends the token. curl reads the header from its input, because
+ * other users can see the arguments of a program.
+ */
+function curlCommand({ tokens, own }: OperatorToken): string {
+  if (tokens === 'none') return 'curl -N';
+  const header =
+    own === undefined
+      ? `printf 'authorization: Bearer %s' "$MILLRACE_TOKEN"`
+      : `sed 's/^/authorization: Bearer /' ${shellQuoted(own.path)}`;
+  return `${header} | curl -N -H @-`;
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** One command sends a message, the other one streams the task's events. */
-function exampleCommands(
-  url: string,
-  agents: readonly ServedAgent[],
-  needsToken: boolean,
-): readonly string[] {
+function exampleCommands({ url, agents, access }: StartedServer): readonly string[] {
   const { name, type } =
     agents.find((agent) => agent.type !== 'async') ?? agents[0] ?? placeholderAgent;
-  const auth = needsToken ? " -H 'authorization: Bearer …'" : '';
+  const curl = curlCommand(access);
   const content = '"content":{"type":"text","author":"user","content":"Hello"}';
   const how = type === 'async' ? ['event/send', ''] : ['message/send', ',"stream":true'];
   const send = `{"method":"${how[0]}","params":{"task_name":"first",${content}${how[1]}}}`;
   const make = '{"method":"task/create","params":{"name":"first"}}';
   const post = (body: string) =>
-    `  curl -N${auth} ${url}/agents/name/${name}/rpc -H 'content-type: application/json' -d '${body}'`;
+    `  ${curl} ${url}/agents/name/${name}/rpc -H 'content-type: application/json' -d '${body}'`;
   return [
     ...(type === 'async' ? [post(make)] : []),
     post(send),
-    `  curl -N${auth} '${url}/tasks/name/first/stream?view=events'`,
+    `  ${curl} '${url}/tasks/name/first/stream?view=events'`,
   ];
 }
 

@@ -37,11 +37,12 @@ class EventClient {
 
 async function untilShown(
   url: string,
+  token: string,
   isEnough: (client: EventClient) => boolean | Promise<boolean>,
 ): Promise<EventClient> {
   const left = new AbortController();
   const shown = new EventClient();
-  for await (const frame of reconnectingEvents(url, left.signal)) {
+  for await (const frame of reconnectingEvents(url, token, left.signal)) {
     shown.add(frame);
     if (await isEnough(shown)) left.abort();
   }
@@ -61,10 +62,12 @@ test.each([
     const flags = ['--port', String(port), '--data', join(folder(), agent)];
     const start = () => serveProcess(flags, folder());
     let server = await start();
+    // It stays the same when the server starts again.
+    const { token } = server;
     const rpc = async (method: string, params: object) => {
       const response = await fetch(`${server.url}/agents/name/${agent}/rpc`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
         body: JSON.stringify({ method, params }),
       });
       return (await response.json()) as { readonly result: { readonly id: string } };
@@ -77,7 +80,7 @@ test.each([
     void say(long, task.id).catch(() => {});
     const kills: number[] = [];
     const isAnswered = ({ text, isIdle }: EventClient) => isIdle && text.includes(answer);
-    const shown = await untilShown(url, async (now) => {
+    const shown = await untilShown(url, token, async (now) => {
       if (kills.length === 2 || now.text.length < (kills.at(-1) ?? 0) + lengthBeforeKill)
         return isAnswered(now);
       kills.push(now.text.length);
@@ -89,7 +92,7 @@ test.each([
     expect(kills).toHaveLength(2);
     // Every offset arrived once and in order.
     expect(shown.offsets).toEqual([...new Set(shown.offsets)].toSorted((a, b) => a - b));
-    const uncut = await untilShown(`${url}&from=0`, isAnswered);
+    const uncut = await untilShown(`${url}&from=0`, token, isAnswered);
     expect(shown.text).toBe(uncut.text);
     expect((await server.end('SIGTERM')).code).toBe(0);
   },

@@ -11,11 +11,18 @@ const retryMs = 50;
  * Reads server-sent events like an EventSource: after each disconnect it reconnects with the last
  * event id. Ends when the signal aborts.
  */
-export async function* reconnectingEvents(url: string, signal: AbortSignal): AsyncGenerator<Frame> {
+export async function* reconnectingEvents(
+  url: string,
+  token: string,
+  signal: AbortSignal,
+): AsyncGenerator<Frame> {
   let last = '0';
   while (!signal.aborted) {
     try {
-      const { body } = await fetch(url, { headers: { 'last-event-id': last }, signal });
+      const { body } = await fetch(url, {
+        headers: { 'last-event-id': last, authorization: `Bearer ${token}` },
+        signal,
+      });
       for await (const frame of framesIn(body)) {
         if (frame.id !== undefined) last = frame.id;
         yield frame;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
@@ -7,6 +8,8 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
 interface ServeProcess {
   readonly url: string;
+  /** The token that the server made, from the file that its first lines name. */
+  readonly token: string;
   readonly child: ChildProcess;
   /** The output so far. */
   readonly output: { stdout: string; stderr: string };
@@ -23,17 +26,25 @@ export async function serveProcess(
   const started = startServe(flags, folder, env);
   const { child, output, exit } = started;
   const listening = /listens on (\S+)/;
-  while (!listening.test(output.stdout)) {
+  // The commands are the last lines of the message.
+  while (!/curl -N.*\/stream/.test(output.stdout)) {
     const ended = await Promise.race([exit, once(child.stdout, 'data').then(() => undefined)]);
     if (ended !== undefined) throw new Error(`The server did not start: ${output.stderr}`);
   }
   return {
     ...{ child, output, url: listening.exec(output.stdout)?.[1] ?? '' },
+    token: tokenNamedIn(output.stdout) ?? '',
     async end(signal) {
       child.kill(signal);
       return exit;
     },
   };
+}
+
+/** Reads the token from the file that the server names in its example commands. */
+export function tokenNamedIn(startMessage: string): string | undefined {
+  const path = /sed 's.\^.authorization: Bearer \/' '([^']+)'/.exec(startMessage)?.[1];
+  return path === undefined ? undefined : readFileSync(path, 'utf8').trim();
 }
 
 /** Starts the process without waiting. */

@@ -44,3 +44,31 @@ export function tokenProblem(token: string): string | undefined {
 export function writeToken(token: string): void {
   writeStored(tabStorage, 'token', token);
 }
+
+/** The parts of a window that hold the address of the page. */
+interface AddressBar {
+  readonly location: Pick<Location, 'hash' | 'pathname' | 'search'>;
+  readonly history: Pick<History, 'replaceState' | 'state'>;
+}
+
+/**
+ * Takes the token from a link that `millrace serve` printed, such as `/#token=mr_…`. Browsers do not
+ * send the part after `#`. The token is removed from the address and from the history at once, and
+ * kept until the tab is closed. Returns true if there was one.
+ */
+export function takeLinkToken({ location, history }: AddressBar): boolean {
+  const text = /^#token=(.+)$/s.exec(location.hash)?.[1];
+  if (text === undefined) return false;
+  history.replaceState(history.state, '', `${location.pathname}${location.search}`);
+  const token = decoded(text).trim();
+  if (tokenProblem(token) === undefined) writeToken(token);
+  return true;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,7 +1,8 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
 import { readToken, tokenProblem, writeToken } from './browser-storage.ts';
+import { requestToken } from './token-sharing.ts';
 import './forms.css';
 
 export interface TokenDialogProps {
@@ -19,6 +20,8 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
     setProblemText(problem);
     if (problem === undefined) onToken(trimmed);
   };
+  // Another tab may have the token, for example if the user opened a link in this one.
+  useEffect(() => requestToken(onToken), [onToken]);
   const wasRejected = readToken() !== '';
   const message =
     problemText ?? (wasRejected ? 'The server does not accept the stored token.' : undefined);
@@ -26,8 +29,9 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
     <Dialog title="This server requires a token">
       <form className="form" onSubmit={submit}>
         <p>
-          Enter the value of <code>MILLRACE_TOKEN</code> that <code>millrace serve</code> uses. The
-          browser keeps it until you close this tab.
+          Open the link that <code>millrace serve</code> printed when it started, or enter the
+          token: the value of <code>MILLRACE_TOKEN</code>, or the text after <code>#token=</code> in
+          that link. The browser keeps it until you close this tab.
         </p>
         {message !== undefined && <p role="alert">{message}</p>}
         <label>

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { hostilePayloads } from '../testing/hostile-payloads.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
+import { documentTypes } from './testing/hostile-tool.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // The model, its tools and other users are not trusted. The demo model sends all payloads in
@@ -27,7 +28,7 @@ describeInChromium()('hostile content', () => {
     await tab.unfold(/^hostile/);
     await tab.page.getByText('the address is blocked').waitFor();
     // Documents and images that can contain scripts are offered as downloads.
-    expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
+    expect(await tab.page.locator('a.media-file[download]').count()).toBe(5 + documentTypes.length);
     expect(await forbiddenLinks(tab)).toEqual([]);
     // Direction marks are escaped in tool results, as in tool inputs.
     const resultText = await tab.page.locator('.tool-card .result-text').first().innerText();

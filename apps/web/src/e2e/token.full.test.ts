@@ -1,6 +1,8 @@
+import { createToken } from '@millrace/server';
 import { expect, test } from 'vitest';
-import { useBrowserHarness } from './testing/browser-harness.ts';
+import { useBrowserHarness, useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
+import { PageServer } from './testing/page-server.ts';
 
 describeInChromium()('a server that requires a token', () => {
   const harness = useBrowserHarness();
@@ -46,6 +48,46 @@ describeInChromium()('a server that requires a token', () => {
     await tab.page.goto('/app/tasks/none');
     expect((await streamRequest).headers()['authorization']).toBeUndefined();
     await tab.page.getByRole('link', { name: 'New session' }).waitFor();
+    expect(await visitor.allFaults()).toEqual([]);
+  });
+});
+
+describeInChromium()('a link with the token', () => {
+  const token = createToken();
+  const harness = useBrowserHarnessFor(() => PageServer.start(token));
+
+  test('signs the user in, also after a reload and after a restart of the server', async () => {
+    const visitor = await harness.visitor();
+    const page = await visitor.context.newPage();
+    const first = page.waitForResponse(/\/agents\?/);
+    await page.goto(`/#token=${token}`);
+    expect((await first).status()).toBe(200);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.reload();
+    await harness.server.kill();
+    await harness.server.restart();
+    const agents = page.waitForResponse(/\/agents\?/);
+    await page.reload();
+    expect((await agents).status()).toBe(200);
+    expect(await visitor.allFaults()).toEqual([]);
+  });
+
+  test('works when it is opened in a tab that already shows the page', async () => {
+    const visitor = await harness.visitor();
+    const page = await visitor.context.newPage();
+    await page.goto('/');
+    const dialog = page.getByRole('dialog', { name: 'This server requires a token' });
+    await dialog.waitFor();
+    await page.goto(`/#token=${token}`);
+    await dialog.waitFor({ state: 'detached' });
+    expect(page.url()).not.toContain(token);
+    // A new tab of the same page gets the token from this one.
+    const second = await visitor.context.newPage();
+    const accepted = second.waitForResponse(
+      (response) => /\/agents\?/.test(response.url()) && response.status() === 200,
+    );
+    await second.goto('/app/overview');
+    await accepted;
     expect(await visitor.allFaults()).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { readToken } from '../app/browser-storage.ts';
+import { readToken, takeLinkToken } from '../app/browser-storage.ts';
 
 /** The early request is aborted if the client does not use it within this time. */
 const unusedTimeoutMs = 10_000;
@@ -51,6 +51,9 @@ function tokenOf({ headers }: RequestInit): string {
 
 const plainFetch: Fetch = (url, init) => fetch(url, init);
 const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
+
+// The first request needs the token, so the link is read before it.
+if (isPage) takeLinkToken(window);
 
 /** The fetch function of the page's client. */
 export const fetchWithEarlyStream: Fetch = isPage

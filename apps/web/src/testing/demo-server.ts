@@ -36,7 +36,7 @@ function demoServer({ page, ...options }: DemoServerOptions = {}): Server {
     },
     echo,
   ];
-  return createServer({ agents, log, page });
+  return createServer({ tokens: 'none', agents, log, page });
 }
 
 const echo: ServedAgent = {

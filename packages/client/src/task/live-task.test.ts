@@ -1,5 +1,6 @@
 import { liveTranscript, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
+import { createToken } from '@millrace/server';
 import { describe, expect, test } from 'vitest';
 import type { LiveItem, TaskHandle, TaskSnapshot } from '../contract/task-handle.ts';
 import { echo, listener, looks, looping, stalls } from '../testing/agents.ts';
@@ -213,9 +214,10 @@ describe('what can be asked', () => {
   });
 
   test('what is not there, and what is not allowed, is refused with a code', async () => {
-    const { client } = await serving([echo], { tokens: ['a-secret'] });
+    const token = createToken();
+    const { client } = await serving([echo], { tokens: [token] });
     await expect(client().agents()).rejects.toMatchObject({ code: 'unauthorized', status: 401 });
-    const good = client({ token: 'a-secret' });
+    const good = client({ token });
     expect(await good.agents()).toHaveLength(1);
     await expect(good.createTask({ agent: 'nobody' })).rejects.toMatchObject({ code: 'not_found' });
     const nowhere = good.task('nowhere');

@@ -20,5 +20,5 @@ const speaker: ServedAgent = {
 
 const log = sqliteLog({ path: join(folder, 'log.db') });
 const rows = sqliteRows({ path: join(folder, 'rows.db') });
-const server = createServer({ agents: [speaker], log, rows });
+const server = createServer({ tokens: 'none', agents: [speaker], log, rows });
 sendToParent(await server.listen({ port: Number(port) }));

@@ -17,6 +17,7 @@ const agent = createAgent({
   provider: openaiChat({ model: 'gpt', apiKey: 'none', baseUrl: `${model}/v1` }),
 });
 const server = createServer({
+  tokens: 'none',
   ...{ agents: [{ type: 'loop', name: 'miller', agent }], log },
   rows: sqliteRows({ path: join(folder, 'rows.db') }),
   exporter: otlpExporter({ url: collector, everyMs: 10 }),

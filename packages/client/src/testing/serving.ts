@@ -12,9 +12,9 @@ interface Serving {
 /** Starts a server on a free local port for one test. */
 export async function serving(
   agents: readonly ServedAgent[],
-  options: ServerOptions = {},
+  options: Partial<ServerOptions> = {},
 ): Promise<Serving> {
-  const server = createServer({ agents, ...options });
+  const server = createServer({ tokens: 'none', agents, ...options });
   const { url } = await server.listen({ port: 0 });
   const clients: Client[] = [];
   onTestFinished(async () => {

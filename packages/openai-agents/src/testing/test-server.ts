@@ -11,7 +11,7 @@ import { onTestFinished } from 'vitest';
 
 /** A server with one agent on its own port, and the views of its clients. */
 export async function startTestServer(agent: ServedAgent) {
-  const server = createServer({ agents: [agent] });
+  const server = createServer({ tokens: 'none', agents: [agent] });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });
   onTestFinished(async () => {

@@ -4,6 +4,8 @@ import type { Row } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
+import type { AgentNetwork } from '../network/agent-network.ts';
+import { toTokenRow } from '../stores/token-rows.ts';
 import type { AgentStore, StoredAgent } from './agent-store.ts';
 import { type RemoteAgent, remoteAgent } from './remote/remote-agent.ts';
 import type { RemoteLimits } from './remote/remote-call.ts';
@@ -17,6 +19,7 @@ interface DirectoryOptions {
   readonly rows: AgentStore;
   readonly served: readonly ServedAgent[];
   readonly keys: AgentKeys;
+  readonly network: AgentNetwork;
   readonly clock: Clock;
   readonly onDiagnostic: (problem: string) => void;
   readonly limits?: RemoteLimits | undefined;
@@ -76,8 +79,8 @@ export class AgentDirectory {
   #resolve({ info, url }: StoredAgent): ResolvedAgent['agent'] | undefined {
     const local = this.#byName.get(info.name);
     if (local !== undefined || url === null) return local;
-    const { keys, clock, onDiagnostic, limits } = this.#options;
-    const endpoint = { url, key: keys.keyOf(info.id) };
+    const { keys, network, clock, onDiagnostic, limits } = this.#options;
+    const endpoint = { url, key: keys.keyOf(info.id), network };
     return remoteAgent({ info, endpoint, clock, onDiagnostic, limits });
   }
 }
@@ -100,19 +103,29 @@ function notRunning({ id, name }: AgentInfo): ServerError {
  */
 export class AgentKeys {
   readonly #secret: string | Uint8Array;
+  readonly #isGuarded: boolean;
 
-  constructor(secret: string | Uint8Array) {
+  /** `isGuarded` is true if the server requires a token. */
+  constructor(secret: string | Uint8Array, isGuarded: boolean) {
     this.#secret = secret;
+    this.#isGuarded = isGuarded;
   }
 
+  /**
+   * A server without tokens gives other keys. Everybody could have requested those, so they must
+   * not be valid when the server requires a token later.
+   */
   keyOf(agentId: string): string {
-    return `mr_${createHmac('sha256', this.#secret).update(`agent ${agentId}`).digest('base64url')}`;
+    const text = this.#isGuarded ? `agent ${agentId}` : `agent without tokens ${agentId}`;
+    return `mr_${createHmac('sha256', this.#secret).update(text).digest('base64url')}`;
   }
 
   /** The token row that authenticates the key. It stores only a hash of the key. */
   tokenRow(agentId: string): Pick<Row, 'id' | 'keys' | 'data'> {
     const id = createHash('sha256').update(this.keyOf(agentId)).digest('hex');
-    const scope = { kind: 'agent', agentId };
-    return { id, keys: { agent_id: agentId }, data: { scope, label: 'registered agent' } };
+    return toTokenRow({
+      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent' },
+      ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded },
+    });
   }
 }

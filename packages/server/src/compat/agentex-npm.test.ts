@@ -3,6 +3,7 @@ import { agentRPCNonStreaming, agentRPCWithStreaming, subscribeTaskState } from 
 import { describe, expect, test } from 'vitest';
 import type { ServerOptions } from '../create-server.ts';
 import { compatServer } from '../testing/servers/compat-server.ts';
+import { testToken } from '../testing/servers/test-server.ts';
 
 // Runs the published npm client of Agentex against this server.
 
@@ -14,7 +15,7 @@ const answers = [
   { type: 'tool_response', tool_call_id: 'c1', name: 'look', content: { seen: true } },
 ];
 
-async function client(apiKey = 'any', options: ServerOptions = {}) {
+async function client(apiKey = testToken('any'), options: Partial<ServerOptions> = {}) {
   const baseURL = await compatServer({ tokens: [apiKey], ...options });
   return new Agentex({ baseURL, apiKey, maxRetries: 0 });
 }

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../../log/src/testing/external-programs.ts';
 import type { TaskMessage } from '../contract/message.ts';
 import { compatServer } from '../testing/servers/compat-server.ts';
+import { testToken } from '../testing/servers/test-server.ts';
 
 // Runs the published Python SDK of Agentex against this server. The SDK needs a gigabyte, so it is
 // optional: `npm run test:setup -- --python` installs it.
@@ -66,9 +67,10 @@ const content = { type: 'text', author: 'user', content: 'hello' };
 
 describe.skipIf(!isThere)("Agentex's Python SDK", () => {
   test('creates tasks, sends messages and events, lists, streams and cancels', async () => {
-    const url = await compatServer({ tokens: ['key'] });
+    const token = testToken('key');
+    const url = await compatServer({ tokens: [token] });
     const run = promisify(execFile);
-    const { stdout } = await run(python, [script('agentex-client.py'), url], {
+    const { stdout } = await run(python, [script('agentex-client.py'), url, token], {
       env: { PATH, HOME },
     });
     expect(JSON.parse(stdout)).toMatchObject({

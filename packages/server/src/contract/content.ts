@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { z } from 'zod';
+import { closedObject } from './closed-object.ts';
 
 // zod's own `json` and `record` copy the value and drop the key `__proto__`, which is ordinary data
 // here. Input from the network was already parsed by core's `parseJson`, and the update writer
@@ -75,6 +76,21 @@ export const contentSchema = z.discriminatedUnion('type', [
   toolRequestContent,
   toolResponseContent,
   reasoningContent,
+]);
+
+/**
+ * The same for the body of a request, which must not have other fields. Agents of newer versions
+ * may send more fields in their updates; those are ignored.
+ */
+export const contentBodySchema = z.discriminatedUnion('type', [
+  closedObject({
+    ...textContent.shape,
+    attachments: z.array(closedObject(attachment.shape)).nullable().default(null),
+  }),
+  closedObject(dataContent.shape),
+  closedObject(toolRequestContent.shape),
+  closedObject(toolResponseContent.shape),
+  closedObject(reasoningContent.shape),
 ]);
 
 /** The content of a stored message: text, data, tool request, tool response or reasoning. */

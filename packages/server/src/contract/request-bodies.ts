@@ -1,6 +1,11 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
-import { contentSchema, jsonObjectSchema, jsonValueSchema } from './content.ts';
+import { closedObject } from './closed-object.ts';
+import {
+  contentBodySchema as contentSchema,
+  jsonObjectSchema,
+  jsonValueSchema,
+} from './content.ts';
 import { streamingStatusSchema } from './message.ts';
 import { spanSchema } from './task.ts';
 
@@ -12,7 +17,7 @@ const name = z.string().min(1).max(256).refine(isId, 'it has unprintable charact
 /** An ISO 8601 time. Without a time zone it is read as UTC, whatever the server's zone is. */
 const time = z.string().refine(isTime, 'it is not an ISO 8601 time').transform(withZone);
 
-export const createTaskSchema = z.object({
+export const createTaskSchema = closedObject({
   name: name.nullish(),
   params: object.nullish(),
   task_metadata: object.nullish(),
@@ -20,32 +25,32 @@ export const createTaskSchema = z.object({
 
 const task = { task_id: id.nullish(), task_name: name.nullish() };
 
-export const sendMessageSchema = z.object({
+export const sendMessageSchema = closedObject({
   ...task,
   content: contentSchema,
   stream: z.boolean().nullish(),
   task_params: object.nullish(),
 });
 
-export const sendEventSchema = z.object({ ...task, content: contentSchema.nullish() });
+export const sendEventSchema = closedObject({ ...task, content: contentSchema.nullish() });
 
-export const namedTaskSchema = z.object(task);
+export const namedTaskSchema = closedObject(task);
 
-export const updateTaskSchema = z.object({
+export const updateTaskSchema = closedObject({
   task_metadata: object.nullish(),
   merge_params: object.nullish(),
 });
 
-export const forkTaskSchema = z.object({
+export const forkTaskSchema = closedObject({
   /** The item to answer again or to replace. Default: the last answer. */
   item_id: id.nullish(),
   /** The content that replaces the item. */
   content: contentSchema.nullish(),
 });
 
-export const reasonSchema = z.object({ reason: z.string().max(4096).nullish() });
+export const reasonSchema = closedObject({ reason: z.string().max(4096).nullish() });
 
-export const createMessageSchema = z.object({
+export const createMessageSchema = closedObject({
   task_id: id,
   content: contentSchema,
   streaming_status: streamingStatusSchema.nullish(),
@@ -54,30 +59,35 @@ export const createMessageSchema = z.object({
 
 export const updateMessageSchema = createMessageSchema.omit({ created_at: true });
 
-export const createMessagesSchema = z.object({
+export const createMessagesSchema = closedObject({
   task_id: id,
   contents: z.array(contentSchema).max(1000),
   created_at: time.nullish(),
 });
 
-export const updateMessagesSchema = z.object({
+export const updateMessagesSchema = closedObject({
   task_id: id,
   updates: z
     .record(z.string(), contentSchema)
     .refine((updates) => Object.keys(updates).length <= 1000, 'it has more than 1000 messages'),
 });
 
-export const createStateSchema = z.object({ task_id: id, agent_id: id, state: object });
+export const createStateSchema = closedObject({ task_id: id, agent_id: id, state: object });
 
-/** `version` is the version that the state must still have. Optional. */
-export const updateStateSchema = z.object({
+/**
+ * `version` is the version that the state must still have. Optional. Agentex clients repeat the ids
+ * of the task and the agent; they must be those of the state.
+ */
+export const updateStateSchema = closedObject({
   state: object,
+  task_id: id.nullish(),
+  agent_id: id.nullish(),
   version: z.int().nonnegative().nullish(),
 });
 
 const span = spanSchema.shape;
 
-export const createSpanSchema = z.object({
+export const createSpanSchema = closedObject({
   id: id.nullish(),
   trace_id: id,
   name: z.string().max(1024),
@@ -96,7 +106,7 @@ export const updateSpanSchema = createSpanSchema.omit({ id: true }).extend({
   start_time: time.nullish(),
 });
 
-export const updateTrackerSchema = z.object({
+export const updateTrackerSchema = closedObject({
   last_processed_event_id: z.string().nullish(),
   status: z.string().nullish(),
   status_reason: z.string().nullish(),
@@ -107,18 +117,19 @@ const agentName = z
   .regex(/^[a-z0-9-]+$/)
   .max(256);
 
-export const registerBuildSchema = z.object({
+export const registerBuildSchema = closedObject({
   name: agentName,
   description: z.string(),
   registration_metadata: object.nullish(),
   agent_input_type: z.enum(['text', 'json']).nullish(),
+  /** Agentex clients send it. The server does not read it. */
+  principal_context: jsonValueSchema.optional(),
 });
 
 export const registerAgentSchema = registerBuildSchema.extend({
   acp_url: z.url({ protocol: /^https?$/ }),
   acp_type: z.enum(['sync', 'async', 'agentic']),
   agent_id: id.nullish(),
-  principal_context: jsonValueSchema.optional(),
 });
 
 export type CreateTask = z.output<typeof createTaskSchema>;
@@ -152,10 +163,10 @@ const reason = z.string().max(4096).nullish();
 /** A command for an agent loop. */
 export const commandSchema = z.discriminatedUnion('type', [
   /** Starts a turn when the current run would end. */
-  z.object({ type: z.literal('message'), content: contentSchema }),
+  closedObject({ type: z.literal('message'), content: contentSchema }),
   /** Joins the next model request of the current run. */
-  z.object({ type: z.literal('steer'), content: contentSchema }),
-  z.object({
+  closedObject({ type: z.literal('steer'), content: contentSchema }),
+  closedObject({
     type: z.literal('approve'),
     ...call,
     /** Replaces the input of the call. */
@@ -166,22 +177,22 @@ export const commandSchema = z.discriminatedUnion('type', [
      */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
   }),
-  z.object({ type: z.literal('deny'), ...call, reason }),
-  z.object({ type: z.literal('abort'), reason }),
-  z.object({ type: z.literal('compact') }),
+  closedObject({ type: z.literal('deny'), ...call, reason }),
+  closedObject({ type: z.literal('abort'), reason }),
+  closedObject({ type: z.literal('compact') }),
   /**
    * Removes a message that is still queued. `key` is the idempotency key of the request, or the key
    * on the log.
    */
-  z.object({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
+  closedObject({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
   /** Ends a lasting approval that was given by this rule. */
-  z.object({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
+  closedObject({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
 ]);
 
 export type Command = z.output<typeof commandSchema>;
 
 /** Selects messages. A message matches if it has all given fields of `content`. */
-export const messageFilterSchema = z.object({
+export const messageFilterSchema = closedObject({
   content: jsonObjectSchema.nullish(),
   streaming_status: streamingStatusSchema.nullish(),
   exclude: z.boolean().default(false),

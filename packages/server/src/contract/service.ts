@@ -214,4 +214,14 @@ export type Scope =
   | { readonly kind: 'agent'; readonly agentId: string }
   | { readonly kind: 'task'; readonly taskId: string };
 
-export const fullScope: Scope = { kind: 'all' };
+/** What a caller may do: where, whether it may change something, and until when. */
+export interface Grant {
+  readonly scope: Scope;
+  /** True if the caller may only read. */
+  readonly isReadOnly: boolean;
+  /** Milliseconds since 1970. Null: the grant does not expire. */
+  readonly expiresAt: number | null;
+}
+
+/** The grant of an operator: everything, without an end. */
+export const fullGrant: Grant = { scope: { kind: 'all' }, isReadOnly: false, expiresAt: null };

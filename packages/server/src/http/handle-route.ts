@@ -40,7 +40,7 @@ export async function handleRoute(
       // Requests with other methods have already changed something, so their answer is always
       // streamed.
       if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
-      openStreams.add(exchange.caller, exchange.response);
+      openStreams.add(exchange.caller, exchange.response, exchange.grant.expiresAt);
       return await exchange.stream(result);
     }
     const reply = result instanceof Reply ? result : new Reply(result);
@@ -77,10 +77,11 @@ function createContext(
   exchange: HttpExchange,
   options: HandleRouteOptions,
 ): RouteContext {
-  const { request, scope, toServerError } = exchange;
+  const { request, grant, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing } = options;
   return {
-    service: scopedService(service, scope),
+    service: scopedService(service, grant.scope),
+    grant,
     streams,
     tokens,
     log,

@@ -83,9 +83,12 @@ describe('a body', () => {
   );
 
   test('cannot change object prototypes', async () => {
-    const body = `{"id":1,"method":"task/create","params":{"name":"proto","params":{"__proto__":{"isAdmin":true}}},"__proto__":{"method":"x"}}`;
+    const body = `{"id":1,"method":"task/create","params":{"name":"proto","params":{"__proto__":{"isAdmin":true}}}}`;
     const { json } = await server.request('/agents/name/echo/rpc', { body });
     expect(json.result.name).toBe('proto');
+    const outside = body.replace(/}$/, ',"__proto__":{"method":"x"}}');
+    const refused = await server.request('/agents/name/echo/rpc', { body: outside });
+    expect(refused.json.error.message).toContain('it has other fields');
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
 });

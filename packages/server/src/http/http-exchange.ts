@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerError } from '../contract/server-error.ts';
-import { fullScope, type Scope } from '../contract/service.ts';
+import { fullGrant, type Grant } from '../contract/service.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
@@ -15,7 +15,7 @@ export class HttpExchange {
   readonly request: FastifyRequest;
   readonly response: ServerResponse;
   /** What the caller has access to. Set by `checkAccess`. */
-  scope: Scope = fullScope;
+  grant: Grant = fullGrant;
   /** Identifies the caller: by token, or by address without a token. Set by `checkAccess`. */
   caller = '';
   label: string | undefined;
@@ -39,6 +39,8 @@ export class HttpExchange {
     this.response.setHeader('x-request-id', this.id);
     this.response.setHeader('x-content-type-options', 'nosniff');
     this.response.setHeader('referrer-policy', 'no-referrer');
+    // Pages of other origins cannot embed an answer, for example as an image or a script.
+    this.response.setHeader('cross-origin-resource-policy', 'same-origin');
     // `close` is always emitted. `finish` is not emitted if the client disconnects early.
     this.response.once('close', () =>
       this.#log.request({

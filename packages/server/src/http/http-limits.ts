@@ -22,6 +22,13 @@ export interface HttpLimits {
   readonly requestsPerSecond: number;
   /** Maximum number of requests in one burst. Default: 5,000. */
   readonly requestBurst: number;
+  /**
+   * Maximum rate of wrong tokens per address. Further ones are refused without a look at the store.
+   * Default: 10 per second.
+   */
+  readonly wrongTokensPerSecond: number;
+  /** Maximum number of wrong tokens in one burst. Default: 100. */
+  readonly wrongTokenBurst: number;
   /** Maximum time that running requests get to finish when the server closes. Default: 5 s. */
   readonly closeTimeoutMs: number;
 }
@@ -38,5 +45,7 @@ export const defaultHttpLimits: HttpLimits = {
   idleTimeoutMs: 72_000,
   requestsPerSecond: 1000,
   requestBurst: 5000,
+  wrongTokensPerSecond: 10,
+  wrongTokenBurst: 100,
   closeTimeoutMs: 5000,
 };

@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net';
+import type { Clock } from '@millrace/log';
 import type { FastifyInstance } from 'fastify';
 import { ServerError } from '../contract/server-error.ts';
 import { callerOfToken } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
-import { RateLimit } from './access/rate-limit.ts';
+import { GuessLimit, RateLimit } from './access/rate-limit.ts';
 import { createHttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
 import { OpenStreams, UnusedConnections } from './open-connections.ts';
@@ -37,7 +38,6 @@ export class HttpServer {
   readonly #hosts: Set<string>;
   readonly #app: FastifyInstance;
   readonly #unusedConnections: UnusedConnections;
-  #isTokenRequired: boolean;
   #closed: Promise<void> | undefined;
 
   constructor(options: HttpServerOptions) {
@@ -45,9 +45,8 @@ export class HttpServer {
     const { clock, tokens, hosts = [], origins = [] } = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
-    this.#isTokenRequired = tokens.hasOperatorTokens;
     const closing = this.#closing.signal;
-    const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller);
+    const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller, clock);
     tokens.onRevoked((id) => openStreams.disconnect(callerOfToken(id)));
     this.#app = createHttpApp({
       ...options,
@@ -58,9 +57,8 @@ export class HttpServer {
       access: {
         hosts: this.#hosts,
         origins: new Set(origins),
-        rateLimit: new RateLimit(clock, this.#limits),
+        ...createRateLimits(clock, this.#limits),
         tokens,
-        isTokenRequired: () => this.#isTokenRequired,
         closing,
       },
     });
@@ -73,7 +71,7 @@ export class HttpServer {
   }
 
   async listen({ port = defaultPort, host = '127.0.0.1' }: ListenOptions = {}) {
-    if (!isLoopback(host)) await this.#requireToken(host);
+    if (!isLoopback(host)) this.#requireToken(host);
     this.#hosts.add(host.toLowerCase());
     await this.#app.listen({ port, host });
     const address = this.#app.server.address() as AddressInfo;
@@ -110,12 +108,18 @@ export class HttpServer {
     }
   }
 
-  /** Outside loopback every request needs a token, so at least one token must exist. */
-  async #requireToken(host: string): Promise<void> {
-    this.#isTokenRequired = true;
-    const { tokens } = this.#options;
-    if (tokens.hasOperatorTokens || (await tokens.list()).length > 0) return;
+  /** Outside loopback every request needs a token. */
+  #requireToken(host: string): void {
+    if (this.#options.tokens.isRequired) return;
     const message = `Cannot listen on ${host} without a token: everybody in the network could use the agents. Set \`tokens\`, or listen on 127.0.0.1`;
     throw new ServerError('unauthorized', message, { host });
   }
+}
+
+function createRateLimits(clock: Clock, limits: HttpLimits) {
+  const { requestsPerSecond, requestBurst, wrongTokensPerSecond, wrongTokenBurst } = limits;
+  return {
+    rateLimit: new RateLimit(clock, { perSecond: requestsPerSecond, burst: requestBurst }),
+    guessLimit: new GuessLimit(clock, { perSecond: wrongTokensPerSecond, burst: wrongTokenBurst }),
+  };
 }

@@ -1,6 +1,9 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
+
+const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * The open streamed replies of each caller. Limits their number and closes them when a token is
@@ -8,10 +11,12 @@ import { ServerError } from '../contract/server-error.ts';
  */
 export class OpenStreams {
   readonly #maxPerCaller: number;
+  readonly #clock: Clock;
   readonly #byCaller = new Map<string, Set<ServerResponse>>();
 
-  constructor(maxPerCaller: number) {
+  constructor(maxPerCaller: number, clock: Clock) {
     this.#maxPerCaller = maxPerCaller;
+    this.#clock = clock;
   }
 
   /** Throws `rate_limited` if the caller has the maximum number of open streams. */
@@ -21,14 +26,28 @@ export class OpenStreams {
     throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
   }
 
-  /** Counts a stream until its connection closes. */
-  add(caller: string, response: ServerResponse): void {
+  /** Counts a stream until its connection closes. Closes it when the caller's token expires. */
+  add(caller: string, response: ServerResponse, expiresAt: number | null = null): void {
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
+    const cancel = expiresAt === null ? undefined : this.#closeAt(response, expiresAt);
     response.once('close', () => {
+      cancel?.();
       open.delete(response);
       if (open.size === 0 && this.#byCaller.get(caller) === open) this.#byCaller.delete(caller);
     });
+  }
+
+  /** A timer cannot wait for more than 24 days, so a long wait has several steps. */
+  #closeAt(response: ServerResponse, at: number): () => void {
+    let cancel = () => {};
+    const wait = () => {
+      const leftMs = at - this.#clock.now();
+      if (leftMs <= 0) response.destroy();
+      else cancel = this.#clock.after(Math.min(leftMs, maxTimerMs), wait, { isIdle: true });
+    };
+    wait();
+    return () => cancel();
   }
 
   /** Closes all streams of a caller. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contentSchema } from '../contract/content.ts';
+import { contentBodySchema, contentSchema } from '../contract/content.ts';
 import { taskMessageSchema } from '../contract/message.ts';
 import {
   agentInfoSchema,
@@ -143,7 +143,9 @@ class Schemas {
   constructor() {
     for (const [id, schema] of namedSchemas) {
       this.#outputs.add(schema, { id });
-      this.#inputs.add(schema, { id: `${id}Input` });
+      this.#inputs.add(schema === contentSchema ? contentBodySchema : schema, {
+        id: `${id}Input`,
+      });
     }
   }
 

@@ -3,8 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { createServer, type ServerOptions } from '../create-server.ts';
 import { rawRequest } from '../testing/raw-request.ts';
+import { createToken } from './access/token-store.ts';
 
 async function pageFolder(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-page-'));
@@ -18,8 +19,8 @@ async function pageFolder(): Promise<string> {
   return join(folder, 'dist');
 }
 
-async function startServer(options: Parameters<typeof createServer>[0] = {}): Promise<string> {
-  const server = createServer({ page: await pageFolder(), ...options });
+async function startServer(options: Partial<ServerOptions> = {}): Promise<string> {
+  const server = createServer({ tokens: 'none', page: await pageFolder(), ...options });
   onTestFinished(() => server.close());
   return (await server.listen({ port: 0 })).url;
 }
@@ -91,12 +92,13 @@ test('no path leads out of the folder or to files of other types', async () => {
 });
 
 test('the page is public, and the API needs a token', async () => {
-  const url = await startServer({ tokens: ['a-long-random-token'] });
+  const url = await startServer({ tokens: [createToken()] });
   expect((await fetch(url)).status).toBe(200);
   expect((await fetch(`${url}/tasks`)).status).toBe(401);
 });
 
 test('a folder without a page is rejected at once', () => {
-  const make = () => createServer({ page: join(tmpdir(), 'millrace-no-such-folder') });
+  const make = () =>
+    createServer({ tokens: 'none', page: join(tmpdir(), 'millrace-no-such-folder') });
   expect(make).toThrow('it contains no index.html');
 });

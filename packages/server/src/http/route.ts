@@ -4,10 +4,11 @@ import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
-import type { RequestMetadata, TaskService } from '../contract/service.ts';
+import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { openObjectsIn } from './open-objects.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -24,6 +25,8 @@ export interface RouteServices {
 
 /** The services and the request. `service` is restricted to the caller's scope. */
 export interface RouteContext extends RouteServices {
+  /** What the caller may do. */
+  readonly grant: Grant;
   readonly headers: IncomingHttpHeaders;
   /** The trace context from `traceparent`. An invalid one is ignored. */
   readonly trace: TraceContext | undefined;
@@ -85,6 +88,9 @@ export function route<
   Q extends Fields = z.ZodObject<Record<never, never>>,
   B extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<P, Q, B>): Route {
+  const open = spec.body === undefined ? [] : openObjectsIn(spec.body);
+  if (open.length > 0)
+    throw new Error(`${spec.method} ${spec.path} drops unknown fields of ${open.join(', ')}`);
   // Safe, because `handleRoute` validates the input with the same schemas.
   return spec as unknown as Route;
 }

@@ -9,7 +9,8 @@ async function served() {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.']), log });
   const echo: ServedAgent = { type: 'sync', name: 'echo', onMessage: async (content) => content };
-  const server = createServer({ agents: [{ type: 'loop', name: 'looper', agent }, echo], log });
+  const agents: readonly ServedAgent[] = [{ type: 'loop', name: 'looper', agent }, echo];
+  const server = createServer({ tokens: 'none', agents, log });
   const { url } = await server.listen({ port: 0 });
   const rpc = async (name: string, method: string, params: object) => {
     const body = JSON.stringify({ method, params });

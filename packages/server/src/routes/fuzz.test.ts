@@ -56,6 +56,7 @@ test(
   async () => {
     const lines: string[] = [];
     const server = createServer({
+      tokens: 'none',
       agents: [echoSync, echoAsync],
       limits: { requestsPerSecond: 1e9, requestBurst: 1e9 },
       requestLog: { format: 'json', write: (line) => lines.push(line) },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createStateSchema, updateStateSchema } from '../contract/request-bodies.ts';
+import { ServerError } from '../contract/server-error.ts';
 import { taskStateSchema } from '../contract/task.ts';
 import { type Route, route } from '../http/route.ts';
 import { listQuery, listReply, stateIdParams, toPageQuery } from './route-schemas.ts';
@@ -43,7 +44,13 @@ export const stateRoutes: readonly Route[] = [
     params: stateIdParams,
     body: updateStateSchema,
     reply: taskStateSchema,
-    handle: ({ params, body }, { service }) => service.states.update(params.state_id, body),
+    async handle({ params, body }, { service }) {
+      const { task_id, agent_id } = await service.states.get(params.state_id);
+      const isOther =
+        (body.task_id ?? task_id) !== task_id || (body.agent_id ?? agent_id) !== agent_id;
+      if (isOther) throw ownerError(params.state_id);
+      return service.states.update(params.state_id, body);
+    },
   }),
   route({
     method: 'DELETE',
@@ -54,3 +61,8 @@ export const stateRoutes: readonly Route[] = [
     handle: ({ params }, { service }) => service.states.delete(params.state_id),
   }),
 ];
+
+function ownerError(id: string): ServerError {
+  const message = `Cannot change state ${id}: it belongs to another task or agent. Omit task_id and agent_id`;
+  return new ServerError('invalid', message);
+}

@@ -9,6 +9,7 @@ import { SseReader } from '../testing/sse-reader.ts';
 async function startServer() {
   const [log, rows] = [memoryLog(), memoryRows()];
   const server = createServer({
+    tokens: 'none',
     ...{ log, rows, limits: { closeTimeoutMs: 200 } },
     agents: [{ type: 'sync', name: 'helper', onMessage: async () => agentText('Hello') }],
   });

@@ -1,13 +1,24 @@
 import { z } from 'zod';
+import { closedObject } from '../contract/closed-object.ts';
 import { ServerError } from '../contract/server-error.ts';
-import type { Scope } from '../contract/service.ts';
+import type { Scope, TaskService } from '../contract/service.ts';
 import type { TokenInfo } from '../http/access/token-store.ts';
 import { type Route, route } from '../http/route.ts';
 import { deletedSchema } from './route-schemas.ts';
 
-const createTokenBody = z.object({
-  agent_id: z.string().min(1).nullish(),
-  task_id: z.string().min(1).nullish(),
+const name = z.string().min(1).max(1024).nullish();
+const maxLifetimeSeconds = 366 * 24 * 3600;
+
+const createTokenBody = closedObject({
+  /** At most one of these four. Without any, the token gives access to everything. */
+  agent_id: name,
+  agent_name: name,
+  task_id: name,
+  task_name: name,
+  /** True: the token can only read. Default: false. */
+  read_only: z.boolean().nullish(),
+  /** Seconds until the token expires, at most 366 days. Default: as the token of the request. */
+  expires_in: z.int().min(1).max(maxLifetimeSeconds).nullish(),
   label: z.string().max(256).nullish(),
 });
 
@@ -16,6 +27,9 @@ const tokenSchema = z.object({
   id: z.string(),
   agent_id: z.string().nullable(),
   task_id: z.string().nullable(),
+  read_only: z.boolean(),
+  /** Null if the token does not expire. */
+  expires_at: z.string().nullable(),
   label: z.string().nullable(),
   created_at: z.string(),
 });
@@ -30,25 +44,20 @@ export const tokenRoutes: readonly Route[] = [
     body: createTokenBody,
     status: 201,
     reply: tokenSchema.extend({ token: z.string() }),
-    async handle({ body: { agent_id, task_id, label } }, { tokens, service }) {
-      if (agent_id != null && task_id != null) {
-        const message =
-          'Cannot create a token for an agent and a task together. Send one of agent_id and task_id';
-        throw new ServerError('invalid', message);
-      }
-      let scope: Scope = { kind: 'all' };
-      if (agent_id != null)
-        scope = { kind: 'agent', agentId: (await service.agents.get({ id: agent_id })).id };
-      if (task_id != null)
-        scope = { kind: 'task', taskId: (await service.tasks.get({ id: task_id })).id };
-      const issued = await tokens.issue(scope, label ?? null);
+    async handle({ body }, { tokens, service, grant }) {
+      const lifetimeMs = body.expires_in == null ? undefined : body.expires_in * 1000;
+      const request = {
+        scope: await findScope(body, service),
+        ...{ label: body.label ?? null, isReadOnly: body.read_only ?? false, lifetimeMs },
+      };
+      const issued = await tokens.issue(request, grant);
       return { ...toTokenReply(issued), token: issued.token };
     },
   }),
   route({
     method: 'GET',
     path: '/tokens',
-    summary: 'List the tokens that are not revoked, without their texts',
+    summary: 'List the tokens that are valid, without their texts',
     access: 'all',
     reply: z.array(tokenSchema),
     async handle(_input, { tokens }) {
@@ -69,11 +78,32 @@ export const tokenRoutes: readonly Route[] = [
   }),
 ];
 
-function toTokenReply({ id, scope, label, createdAt }: TokenInfo): z.output<typeof tokenSchema> {
+type CreateToken = z.output<typeof createTokenBody>;
+
+async function findScope(body: CreateToken, { agents, tasks }: TaskService): Promise<Scope> {
+  const { agent_id, agent_name, task_id, task_name } = body;
+  const given = [agent_id, agent_name, task_id, task_name].filter((one) => one != null);
+  if (given.length > 1) {
+    const message =
+      'Cannot create a token for several things. Send one of agent_id, agent_name, task_id and task_name';
+    throw new ServerError('invalid', message);
+  }
+  if (agent_id != null) return { kind: 'agent', agentId: (await agents.get({ id: agent_id })).id };
+  if (agent_name != null)
+    return { kind: 'agent', agentId: (await agents.get({ name: agent_name })).id };
+  if (task_id != null) return { kind: 'task', taskId: (await tasks.get({ id: task_id })).id };
+  if (task_name != null) return { kind: 'task', taskId: (await tasks.get({ name: task_name })).id };
+  return { kind: 'all' };
+}
+
+function toTokenReply(token: TokenInfo): z.output<typeof tokenSchema> {
+  const { id, scope, label, isReadOnly, expiresAt, createdAt } = token;
   return {
     id,
     agent_id: scope.kind === 'agent' ? scope.agentId : null,
     task_id: scope.kind === 'task' ? scope.taskId : null,
+    read_only: isReadOnly,
+    expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     label,
     created_at: new Date(createdAt).toISOString(),
   };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
+import { createToken } from '../http/access/token-store.ts';
 import { matchesSearch } from './task-store.ts';
 
 const task = (id: string, name: string | null, title?: unknown) => ({
@@ -27,12 +28,10 @@ async function served() {
     ...{ type: 'sync', name },
     onMessage: async (content) => content,
   });
-  const server = createServer({ agents: [echo('a'), echo('b')], tokens: ['operator'] });
+  const operator = createToken();
+  const server = createServer({ agents: [echo('a'), echo('b')], tokens: [operator] });
   const { url } = await server.listen({ port: 0 });
-  const ask = async (
-    path: string,
-    { token = 'operator', ...init }: RequestInit & ListQuery = {},
-  ) => {
+  const ask = async (path: string, { token = operator, ...init }: RequestInit & ListQuery = {}) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     return fetch(`${url}${path}`, { ...init, headers });
   };

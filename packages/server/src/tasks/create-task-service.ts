@@ -19,6 +19,7 @@ import { ServerError } from '../contract/server-error.ts';
 import type { TaskService } from '../contract/service.ts';
 import { JournalPool } from '../journal/journal-pool.ts';
 import { messageService, type WithJournal } from '../messages/message-service.ts';
+import { AgentNetwork } from '../network/agent-network.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
 import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
@@ -44,6 +45,10 @@ export interface TaskServiceOptions {
    * stays the same.
    */
   readonly secret: string | Uint8Array;
+  /** Decides where remote agents may be. Default: on this machine and in the internet. */
+  readonly network?: AgentNetwork | undefined;
+  /** True if every request needs a token. Default: true. */
+  readonly isGuarded?: boolean | undefined;
   /** How long to wait for stopped work. Default: 1 s. */
   readonly graceMs?: number | undefined;
   /** A task's lease is released after this time without a write. Default: 500 ms. */
@@ -75,9 +80,11 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const changes = new TaskChanges();
   const tasks = new TaskStore({ rows, log, ids, onChange: (task) => changes.publish(task) });
   const agents = new AgentStore(rows, ids, () => clock.now());
-  const keys = new AgentKeys(options.secret);
+  const keys = new AgentKeys(options.secret, options.isGuarded ?? true);
+  const network = options.network ?? new AgentNetwork(['loopback', 'public']);
   const directory = new AgentDirectory({
-    ...{ rows: agents, served: options.agents, keys, clock, onDiagnostic, limits: options.remote },
+    ...{ rows: agents, served: options.agents, keys, network, clock, onDiagnostic },
+    limits: options.remote,
   });
   const onRepaired = (taskId: string) => failInterrupted(taskId, tasks, directory);
   const journals = new JournalPool({ log, clock, ids, idleMs, leaseWaitMs, onRepaired });
@@ -97,7 +104,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   const running = { ...shared, directory, async, loops };
   const stopper = new TaskStopper(running);
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
-  const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
+  const health = new RemoteHealth({ agents, network, clock, everyMs, timeoutMs, onDiagnostic });
   const recovery = new Recovery(running);
   const scanner = new TaskScanner({ ...running, recovery, everyMs: watchMs, random });
   const rowPoller = new TaskRowPoller({ rows, changes, clock, everyMs: watchMs / 3, onDiagnostic });
@@ -112,7 +119,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   };
   return {
     changes,
-    agents: agentService({ rows, agents, tasks, directory, keys }),
+    agents: agentService({ rows, agents, tasks, directory, keys, network }),
     tasks: tasksService({ ...running, agents, sync, stopper }),
     messages: messageService(withJournal, ids),
     events: eventService(log, tasks, assertTask),

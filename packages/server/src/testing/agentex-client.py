@@ -6,8 +6,8 @@ import sys
 from agentex import Agentex, AsyncAgentex
 from agentex.types.text_content_param import TextContentParam
 
-url = sys.argv[1]
-client = Agentex(base_url=url, api_key="key", max_retries=0)
+url, key = sys.argv[1:3]
+client = Agentex(base_url=url, api_key=key, max_retries=0)
 hello = TextContentParam(type="text", author="user", content="hello")
 results = {}
 
@@ -44,7 +44,7 @@ results["events"] = [e.id == event.id for e in client.events.list(task_id=other.
 
 async def follow():
     """Subscribes, sends an event, and reads until the answer is done."""
-    agentex = AsyncAgentex(base_url=url, api_key="key", max_retries=0)
+    agentex = AsyncAgentex(base_url=url, api_key=key, max_retries=0)
     created = await agentex.agents.create_task(agent_name="async-agent", params={})
     frames = []
     async with agentex.tasks.with_streaming_response.stream_events(task_id=created.result.id) as stream:

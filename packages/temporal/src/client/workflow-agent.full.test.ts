@@ -41,7 +41,8 @@ async function withServer(name: string, work: (stage: ServedTask) => Promise<voi
     ...{ client: temporal.client(), log, name: 'weather', taskQueue: name },
     options: { heartbeatMs: 1_000 },
   });
-  const server = createServer({ agents: [{ type: 'loop', name: 'weather', agent }], log });
+  const agents = [{ type: 'loop', name: 'weather', agent }] as const;
+  const server = createServer({ tokens: 'none', agents, log });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });
   const task = await client.createTask({ agent: 'weather' });

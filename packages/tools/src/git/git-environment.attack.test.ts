@@ -57,7 +57,7 @@ const attacks: Readonly<Record<string, Attack>> = {
       program('hooks/post-index-change');
       git('config', 'core.hooksPath', 'hooks');
     },
-    run: ['update-index', '--really-refresh', '--add', 'a.txt'],
+    run: ['update-index', '--force-write-index'],
   },
   'a hook of the repository': {
     prepare: () => program('.git/hooks/pre-commit'),

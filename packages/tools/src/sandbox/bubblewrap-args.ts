@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
+import { type CommandLimits, withLimits } from './command-limits.ts';
 import { type GuardedPath, isBelow } from './protected-paths.ts';
 
 /** What one command may see and change, with all paths resolved. */
@@ -19,11 +20,7 @@ export interface BubblewrapView {
   readonly hide: readonly string[];
   /** The `PATH` of the command. */
   readonly path: string;
-  readonly limits: {
-    readonly processes: number;
-    readonly openFiles: number;
-    readonly fileBytes: number;
-  };
+  readonly limits: CommandLimits;
 }
 
 /**
@@ -54,7 +51,7 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
     ...inside.flatMap((one) => guardArgs(one, view)),
     // Opening a device through a mount that allows none fails: "Permission denied".
     ...view.hide.flatMap((path) => hideArgs(path)),
-    ...['--chdir', root, '--', '/bin/sh', '-c', limitScript(limits), 'sh', ...command],
+    ...['--chdir', root, '--', ...withLimits(command, limits)],
   ];
 }
 
@@ -152,21 +149,6 @@ function guardArgs(
 function hideArgs(path: string): readonly string[] {
   if (!isRealFolder(path)) return ['--ro-bind', '/dev/null', path];
   return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
-}
-
-/**
- * A shell script that sets the limits and then runs its arguments. A limit that the system has set
- * lower stays. Shells use different letters for the number of processes.
- */
-function limitScript({ processes, openFiles, fileBytes }: BubblewrapView['limits']): string {
-  const blocks = Math.ceil(fileBytes / 512);
-  return [
-    'ulimit -c 0 2>/dev/null',
-    `ulimit -n ${openFiles} 2>/dev/null`,
-    `ulimit -f ${blocks} 2>/dev/null`,
-    `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
-    'exec "$@"',
-  ].join('\n');
 }
 
 /** The environment inside: caches and temporary files go to the private `/tmp`. */

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -21,7 +20,9 @@ import {
   type SandboxSearch,
 } from '../contract/sandbox.ts';
 import { bubblewrapArgs, sandboxEnv } from './bubblewrap-args.ts';
+import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
+import { probeSandbox } from './probe-sandbox.ts';
 import { type GuardPlan, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
@@ -36,7 +37,6 @@ const programs = [
   '/usr/local/bin/bwrap',
   '/run/current-system/sw/bin/bwrap',
   '/nix/var/nix/profiles/default/bin/bwrap',
-  '/home/linuxbrew/.linuxbrew/bin/bwrap',
 ] as const;
 
 const install =
@@ -57,7 +57,7 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
   }
   const home = createHome(filter);
   const sandbox = new Bubblewrap(program, home, options);
-  const problem = await probe(sandbox);
+  const problem = await probeSandbox(sandbox);
   if (problem === undefined) return { sandbox };
   home.remove();
   return { sandbox: undefined, reason: `bubblewrap cannot run: ${problem}`, advice: permit };
@@ -102,39 +102,6 @@ function createHome(filter: Uint8Array): SandboxHome {
   return { temporary, emptyFile, filter: descriptor, remove };
 }
 
-const probeTimeoutMs = 5000;
-
-/** Runs a program in the strictest view. Returns the problem, if there is one. */
-async function probe(sandbox: Sandbox): Promise<string | undefined> {
-  const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
-  const { program, args, fds, finish } = await sandbox.prepare(request);
-  try {
-    return await new Promise((resolve) => {
-      const env = { PATH: '/usr/bin:/bin' };
-      const stdio = ['ignore', 'ignore', 'pipe', ...fds] as ('ignore' | 'pipe' | number)[];
-      const child = spawn(program, args, { env, stdio, timeout: probeTimeoutMs, killSignal: 9 });
-      const said: Buffer[] = [];
-      child.stderr?.on(
-        'data',
-        (bytes: Buffer) => void (said.length < maxLines && said.push(bytes)),
-      );
-      child.once('error', ({ message }) => resolve(message));
-      child.once('close', (code) => resolve(code === 0 ? undefined : problemOf(said, code)));
-    });
-  } finally {
-    await finish();
-  }
-}
-
-const maxLines = 10;
-
-function problemOf(said: readonly Buffer[], code: number | null): string {
-  const [line = ''] = Buffer.concat(said).toString('utf8').trim().split('\n');
-  return line.replace(/^bwrap: /, '') || `it ended with code ${code}`;
-}
-
-const defaultLimits = { processes: 4096, openFiles: 65_536, fileBytes: 16 * 2 ** 30 };
-
 interface SharedPlan extends GuardPlan {
   users: number;
 }
@@ -167,12 +134,7 @@ class Bubblewrap implements Sandbox {
     const writable = this.#writable();
     const plan = this.#enter(root, writable);
     try {
-      const { limits: given } = this.#options;
-      const limits = {
-        processes: given?.processes ?? defaultLimits.processes,
-        openFiles: given?.openFiles ?? defaultLimits.openFiles,
-        fileBytes: given?.fileBytes ?? defaultLimits.fileBytes,
-      };
+      const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
       const args = bubblewrapArgs(
         { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import type { SandboxOptions, SandboxSearch } from '../contract/sandbox.ts';
 import { findBubblewrap } from './bubblewrap.ts';
+import { findSandboxExec } from './sandbox-exec.ts';
 
 /**
  * Finds a sandbox for commands: bubblewrap on Linux, sandbox-exec on macOS. If there is none, the
@@ -16,6 +17,8 @@ export async function findSandbox(options: SandboxOptions = {}): Promise<Sandbox
   switch (process.platform) {
     case 'linux':
       return findBubblewrap(options);
+    case 'darwin':
+      return findSandboxExec(options);
     default: {
       const reason = `there is no sandbox for ${process.platform}`;
       return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };

@@ -11,14 +11,14 @@ import {
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { bashTool } from '../shell/bash-tool.ts';
-import { runTool } from '../testing/tool-context.ts';
 import {
   type AttackedAgent,
   attackAgent,
   countConnections,
   endAgents,
   sandboxUsers,
-} from '../testing/use-sandbox.ts';
+} from '../testing/sandbox/use-sandbox.ts';
+import { runTool } from '../testing/tool-context.ts';
 import { findSandbox } from './find-sandbox.ts';
 
 // Commands that try to read and change files that the sandbox protects.
@@ -183,6 +183,18 @@ describe.for(sandboxUsers)('as %s', (user) => {
         'echo evil > shared/config; mv shared old; mkdir shared; echo evil > shared/config; true',
       );
       expect(readFileSync(join(agent.workspace, '.git/config'), 'utf8')).toBe('good');
+    });
+
+    test('attack: a command changes hooks and settings that the settings name', async (context) => {
+      const agent = await attackAgent(user, context);
+      const config = '[core]\n\thooksPath = .husky\n[include] path = ../shared.conf\n';
+      agent.write(agent.workspace, { ...git, '.git/config': config, 'shared.conf': 'good' });
+      agent.write(agent.workspace, { '.husky/pre-commit': 'good' });
+      await agent.run(
+        'echo evil > .husky/pre-commit; mv .husky x; mkdir .husky; echo evil > .husky/pre-commit; echo evil > shared.conf; mv shared.conf y; echo evil > shared.conf; true',
+      );
+      expect(readFileSync(join(agent.workspace, '.husky/pre-commit'), 'utf8')).toBe('good');
+      expect(readFileSync(join(agent.workspace, 'shared.conf'), 'utf8')).toBe('good');
     });
 
     test('attack: the settings have a second name from the start', async (context) => {

@@ -7,7 +7,7 @@ import {
   countConnections,
   endAgents,
   sandboxUsers,
-} from '../testing/use-sandbox.ts';
+} from '../testing/sandbox/use-sandbox.ts';
 
 // Commands that try to leave the sandbox through processes, the kernel and the network.
 

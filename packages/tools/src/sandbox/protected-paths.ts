@@ -58,7 +58,8 @@ export function planGuards(options: PlanOptions): GuardPlan {
 
 /**
  * Places in the workspace that make git run programs: settings and hooks of the repository, of its
- * submodules and of its worktrees, and files that make git look for the settings somewhere else.
+ * submodules and of its worktrees, files that make git look for the settings somewhere else, and
+ * places that the settings name.
  * Missing folders are created, because git accepts empty ones.
  */
 function gitPlaces(root: string): readonly string[] {
@@ -73,8 +74,24 @@ function gitPlaces(root: string): readonly string[] {
   const config = join(git, 'config');
   const files = [config, join(git, 'commondir')];
   const ofWorktree = join(git, 'config.worktree');
-  const readsIt = /worktreeconfig/i.test(contentOf(config)) || entryOf(ofWorktree) !== undefined;
-  return [...folders, ...files, ...(readsIt ? [ofWorktree] : []), ...asBare];
+  const text = contentOf(config);
+  const readsIt = /worktreeconfig/i.test(text) || entryOf(ofWorktree) !== undefined;
+  const named = [
+    ...pathsIn(text, /(?:^|\])\s*hooksPath\s*=(.*)$/gim).map((path) => resolve(root, path)),
+    ...pathsIn(text, /(?:^|\])\s*path\s*=(.*)$/gim).map((path) => resolve(git, path)),
+  ];
+  return [...folders, ...files, ...(readsIt ? [ofWorktree] : []), ...named, ...asBare];
+}
+
+/** Maximum number of paths in the settings of git that are guarded. */
+const maxNamed = 50;
+
+/** Returns the folder of hooks (`hooksPath`), or the further settings (`path`), of a git config. */
+function pathsIn(text: string, setting: RegExp): readonly string[] {
+  return [...text.matchAll(setting)]
+    .slice(0, maxNamed)
+    .map(([, value = '']) => value.trim().replaceAll('"', ''))
+    .filter((path) => path !== '' && !path.startsWith('~'));
 }
 
 /** A link can lead to another link. The kernel gives up after 40. */

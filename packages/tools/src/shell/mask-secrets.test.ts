@@ -26,7 +26,7 @@ const keys: readonly (readonly [key: string, secret: string])[] = [
 const env = {
   MY_TOKEN: 'correct horse: battery/staple?',
   DB_PASSWORD: 'größtes Geheimnis',
-  HOME: '/home/me/long-enough',
+  HOME: '/srv/me/long-enough',
   SHORT_KEY: 'true',
 };
 
@@ -57,7 +57,7 @@ test.each([
   'https://example.com:8080/a@b?c=d:e@f',
   'git@github.com:a/b.git and ssh://git@host/path',
   'npm_config_cache=/tmp AKIA eyJ sk- ghp_ -----BEGIN CERTIFICATE----- true',
-  'HOME is /home/me/long-enough',
+  'HOME is /srv/me/long-enough',
   '.'.repeat(100_000),
   'aGVsbG8='.repeat(10_000),
 ])('other text stays: %.60s', (text) => expect(whole(text)).toBe(text));

@@ -11,8 +11,19 @@ export interface MediaViewProps {
   readonly part: MediaPart | FilePart;
 }
 
-/** Image types that cannot contain scripts. */
+/** Types that cannot contain scripts. The page shows only these. */
 const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+const sounds = /^audio\/(?:mpeg|mp4|ogg|wav|x-wav|webm|aac|flac)$/;
+const films = /^video\/(?:mp4|ogg|webm|quicktime)$/;
+
+/**
+ * A blob URL belongs to the page's origin. A document there could run scripts as the page, so every
+ * other content gets a type that browsers only save.
+ */
+function blobType(mimeType: string): string {
+  const isShown = [pictures, sounds, films].some((types) => types.test(mimeType));
+  return isShown ? mimeType : 'application/octet-stream';
+}
 
 /**
  * An image, audio, video or file to download. Media at other addresses are linked and never loaded.
@@ -36,9 +47,9 @@ export function MediaView({ source, part }: MediaViewProps) {
     );
   if (pictures.test(mimeType)) return <img className="media" src={url} alt={name} />;
   // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
-  if (mimeType.startsWith('audio/')) return <audio className="media" src={url} controls />;
+  if (sounds.test(mimeType)) return <audio className="media" src={url} controls />;
   // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
-  if (mimeType.startsWith('video/')) return <video className="media" src={url} controls />;
+  if (films.test(mimeType)) return <video className="media" src={url} controls />;
   return (
     <a className="media-file" href={url} download={part.kind === 'file' ? part.name : 'file'}>
       <FileIcon /> <VisibleText text={name} />
@@ -68,7 +79,7 @@ function useObjectUrl(source: ChatSource, { source: of, mimeType }: MediaPart | 
     let isUnmounted = false;
     const show = (blob: Blob) => {
       if (isUnmounted) return;
-      objectUrl = URL.createObjectURL(new Blob([blob], { type: mimeType }));
+      objectUrl = URL.createObjectURL(new Blob([blob], { type: blobType(mimeType) }));
       setUrl(objectUrl);
     };
     if (of.type === 'bytes') show(new Blob([of.bytes as Uint8Array<ArrayBuffer>]));

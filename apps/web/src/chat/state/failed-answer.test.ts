@@ -16,7 +16,7 @@ const flood: ServedAgent = {
 };
 
 test('an answer that exceeds a limit keeps its output and ends with an error', async () => {
-  const server = createServer({ agents: [flood] });
+  const server = createServer({ tokens: 'none', agents: [flood] });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });
   onTestFinished(async () => {

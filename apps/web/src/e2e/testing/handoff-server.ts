@@ -17,7 +17,7 @@ export class HandoffServer {
 
   private constructor() {
     const agents = [this.#sync(), this.#async()];
-    this.#server = createServer({ agents, page: builtPage() });
+    this.#server = createServer({ tokens: 'none', agents, page: builtPage() });
   }
 
   static async start(): Promise<HandoffServer> {

@@ -7,6 +7,19 @@ const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
 const pixel = 'https://evil.example/pixel.png';
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a picture'"><script>globalThis.ran = 1</script></svg>`;
 
+/** Types of documents that could run scripts, and types that only look like sounds and films. */
+export const documentTypes: readonly string[] = [
+  ...['text/html', 'TEXT/HTML', 'text/html; charset=utf-8', 'application/xhtml+xml', 'text/xml'],
+  ...['application/xml', 'image/svg+xml', 'image/svg+xml;charset=utf-8', 'application/pdf'],
+  ...['text/plain', 'application/mathml+xml', 'multipart/related', 'message/rfc822'],
+  ...['audio/html', 'video/svg+xml', 'application/json', '', 'text/javascript'],
+];
+
+/** The name of the file of a type in `documentTypes`. */
+export function documentName(type: string): string {
+  return `document ${documentTypes.indexOf(type)}`;
+}
+
 /** Returns all hostile payloads, with files whose names and types are hostile too. */
 export const hostileTool: Tool = defineTool({
   name: 'hostile',
@@ -27,7 +40,11 @@ export const hostileTool: Tool = defineTool({
       { kind: 'media', mimeType: 'image/png', source: { type: 'url', url: 'javascript:ran=1' } },
       { kind: 'media', mimeType: 'image/png', source: { type: 'url', url: pixel } },
     ];
+    const documents = documentTypes.map((mimeType): FilePart => {
+      const source = bytesOf(/xml|svg/.test(mimeType) ? svg : page);
+      return { kind: 'file', name: documentName(mimeType), mimeType, source };
+    });
     const text = hostilePayloads.map((payload) => payload.text).join('\n');
-    return { output: { text, attachments } };
+    return { output: { text, attachments: [...attachments, ...documents] } };
   },
 });

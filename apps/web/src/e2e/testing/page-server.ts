@@ -14,15 +14,18 @@ const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
  */
 export class PageServer {
   readonly #folder: string;
+  readonly #token: string | undefined;
   #child: ChildProcess | undefined;
   #url = '';
 
-  private constructor(folder: string) {
+  private constructor(folder: string, token: string | undefined) {
     this.#folder = folder;
+    this.#token = token;
   }
 
-  static async start(): Promise<PageServer> {
-    const server = new PageServer(await mkdtemp(join(tmpdir(), 'millrace-page-')));
+  /** With a token, the server requires it. Default: no token is required. */
+  static async start(token?: string): Promise<PageServer> {
+    const server = new PageServer(await mkdtemp(join(tmpdir(), 'millrace-page-')), token);
     await server.restart();
     return server;
   }
@@ -34,7 +37,8 @@ export class PageServer {
   /** Starts the process with the same files. From the second start on, it uses the same port. */
   async restart(): Promise<void> {
     const port = this.#url === '' ? '0' : new URL(this.#url).port;
-    const child = fork(script, [port, builtPage(), this.#folder], {
+    const token = this.#token === undefined ? [] : ['8', this.#token];
+    const child = fork(script, [port, builtPage(), this.#folder, ...token], {
       execArgv: ['--conditions=@millrace/source'],
       env: { PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -10,7 +10,7 @@ import { demoTools } from '../../testing/demo-tools.ts';
 import { controlledProvider, type ModelCommand } from './controlled-provider.ts';
 import { hostileTool } from './hostile-tool.ts';
 
-const [port = '0', page, data = '.', pauseMs = '8'] = process.argv.slice(2);
+const [port = '0', page, data = '.', pauseMs = '8', token] = process.argv.slice(2);
 let command: ModelCommand = 'go';
 process.on('message', (next: ModelCommand) => {
   command = next;
@@ -33,6 +33,7 @@ const agent = createAgent({
 const rows = sqliteRows({ path: join(data, 'rows.db') });
 const description = 'Does what the first word of the message says';
 const server = createServer({
+  tokens: token === undefined ? 'none' : [token],
   agents: [{ type: 'loop', name: 'builder', description, agent }],
   ...{ log, rows, page, secret: 'only for tests, and the same after a restart' },
 });

@@ -106,7 +106,8 @@ export function useAgents(): AgentsTestServer {
       const file = join(folder, `${name}.db`);
       const log = sqliteLog({ path: file });
       const agent = workflowAgent({ client: client(), log, name: 'weather', taskQueue: name });
-      const server = createServer({ agents: [{ type: 'loop', name: 'weather', agent }], log });
+      const agents = [{ type: 'loop', name: 'weather', agent }] as const;
+      const server = createServer({ tokens: 'none', agents, log });
       const { url } = await server.listen({ port: 0 });
       const visitor = createClient({ url });
       const task = await visitor.createTask({ agent: 'weather' });

@@ -7,11 +7,15 @@ import {
 } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
+import type { AgentNetwork } from '../../network/agent-network.ts';
+import { requestAgent } from '../../network/agent-request.ts';
 
 export interface RemoteEndpoint {
   /** The base URL of the agent. Calls go to `/api` below it. */
   readonly url: string;
   readonly key: string;
+  /** Decides which addresses the server connects to. */
+  readonly network: AgentNetwork;
 }
 
 export interface RemoteLimits {
@@ -57,26 +61,29 @@ export async function callRemote(
   const guard = new CallGuard(request.signal, clock);
   guard.startTimeout(limits.answerTimeoutMs);
   try {
-    const response = await fetch(`${endpoint.url.replace(/\/+$/, '')}/api`, {
-      method: 'POST',
-      redirect: 'manual',
-      signal: guard.signal,
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/x-ndjson, application/json',
-        'x-agent-api-key': endpoint.key,
-        'x-request-id': id,
-        ...request.trace,
+    const response = await requestAgent(
+      `${endpoint.url.replace(/\/+$/, '')}/api`,
+      {
+        method: 'POST',
+        signal: guard.signal,
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/x-ndjson, application/json',
+          'x-agent-api-key': endpoint.key,
+          'x-request-id': id,
+          ...request.trace,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
-    });
-    if (response.status !== 200 || response.body === null) {
-      await response.body?.cancel().catch(() => {});
-      throw agentFailed(`it responded with HTTP status ${response.status}`);
+      endpoint.network,
+    );
+    if (response.statusCode !== 200) {
+      response.destroy();
+      throw agentFailed(`it responded with HTTP status ${response.statusCode}`);
     }
-    const type = response.headers.get('content-type') ?? '';
+    const type = response.headers['content-type'] ?? '';
     const isStream = !type.startsWith('application/json');
-    return { isStream, body: guardedBody(response.body, guard, limits.idleTimeoutMs) };
+    return { isStream, body: guardedBody(response, guard, limits.idleTimeoutMs) };
   } catch (error) {
     guard.stopTimeout();
     throw guard.translateError(error);
@@ -114,7 +121,7 @@ function agentFailed(what: string): ServerError {
 }
 
 async function* guardedBody(
-  body: ReadableStream<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   guard: CallGuard,
   idleTimeoutMs: number,
 ): AsyncGenerator<Uint8Array> {

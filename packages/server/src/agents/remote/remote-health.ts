@@ -1,10 +1,13 @@
 import { type JsonObject, parseJson } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import { errorReason } from '../../contract/server-error.ts';
+import { errorReason, ServerError } from '../../contract/server-error.ts';
+import type { AgentNetwork } from '../../network/agent-network.ts';
+import { requestAgent } from '../../network/agent-request.ts';
 import type { AgentStore, StoredAgent } from '../agent-store.ts';
 
 interface HealthOptions {
   readonly agents: AgentStore;
+  readonly network: AgentNetwork;
   readonly clock: Clock;
   readonly everyMs: number;
   readonly timeoutMs: number;
@@ -70,14 +73,15 @@ export class RemoteHealth {
     try {
       const { signal } = controller;
       const at = `${url.replace(/\/+$/, '')}/healthz`;
-      const response = await fetch(at, { redirect: 'manual', signal });
+      const response = await requestAgent(at, { method: 'GET', signal }, this.#options.network);
       const text = await textOf(response);
-      if (response.status !== 200) return `Its health check returned ${response.status}`;
+      if (response.statusCode !== 200) return `Its health check returned ${response.statusCode}`;
       const parsed = parseJson(text);
       const reportedId = parsed.ok ? ((parsed.value ?? {}) as JsonObject)['agent_id'] : undefined;
       const isAnother = typeof reportedId === 'string' && reportedId !== agentId;
       return isAnother ? 'Another agent responds to its health check' : undefined;
-    } catch {
+    } catch (error) {
+      if (error instanceof ServerError) return error.message;
       return controller.signal.aborted
         ? `Its health check did not respond within ${timeoutMs} ms`
         : 'Its health check cannot be reached';
@@ -87,10 +91,10 @@ export class RemoteHealth {
   }
 }
 
-async function textOf(response: Response): Promise<string> {
+async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of response.body ?? []) {
+  for await (const piece of response) {
     length += piece.length;
     if (length > maxBytes) break;
     pieces.push(piece);

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ServerError } from '../../contract/server-error.ts';
-import { fullScope, type Scope } from '../../contract/service.ts';
+import { fullGrant, type Grant } from '../../contract/service.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { Reply, type Route } from '../route.ts';
 import { checkHost, checkOrigin, preflightHeaders } from './host-and-origin.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
 
 /** Decides which requests the server accepts. */
@@ -13,8 +13,8 @@ export interface AccessPolicy {
   readonly hosts: ReadonlySet<string>;
   readonly origins: ReadonlySet<string>;
   readonly rateLimit: RateLimit;
+  readonly guessLimit: GuessLimit;
   readonly tokens: TokenStore;
-  readonly isTokenRequired: () => boolean;
   readonly closing: AbortSignal;
 }
 
@@ -42,7 +42,9 @@ async function checkRequest(
   const { host, origin } = request.headers;
   checkSingleHost(request.raw);
   checkHost(host, policy.hosts);
-  const cors = checkOrigin({ origin, host }, policy.origins);
+  const isPublic = route?.access === 'public';
+  const site = request.headers['sec-fetch-site'];
+  const cors = checkOrigin({ origin, host, site, isPublic }, policy.origins);
   for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
   checkEncoding(request.headers['content-encoding']);
   if (policy.closing.aborted) throw serverClosing(exchange);
@@ -51,11 +53,19 @@ async function checkRequest(
     return;
   }
   exchange.caller = `address ${request.ip}`;
-  exchange.scope = await authorize(exchange, policy, route);
-  if (route?.access === 'all' && exchange.scope.kind !== 'all') {
+  exchange.grant = await authorize(exchange, policy, isPublic);
+  checkRights(exchange.grant, request.method, route);
+}
+
+/** A read-only token can use no other method than GET. No GET route changes anything. */
+function checkRights(grant: Grant, method: string, route: Route | undefined): void {
+  if (route?.access === 'all' && grant.scope.kind !== 'all') {
     const message = 'Cannot do this with a token for one agent or task. Use a token for everything';
     throw new ServerError('forbidden', message);
   }
+  if (!grant.isReadOnly || method === 'GET') return;
+  const message = 'Cannot change anything with a read-only token. Use another token';
+  throw new ServerError('forbidden', message);
 }
 
 /** With two different hosts, a proxy in front of the server could use the other one. */
@@ -79,24 +89,21 @@ function checkEncoding(encoding: string | undefined): void {
  */
 async function authorize(
   exchange: HttpExchange,
-  { tokens, isTokenRequired, rateLimit }: AccessPolicy,
-  route: Route | undefined,
-): Promise<Scope> {
-  if (route?.access === 'public') {
+  policy: AccessPolicy,
+  isPublic: boolean,
+): Promise<Grant> {
+  const { rateLimit, tokens } = policy;
+  const token = isPublic ? undefined : readToken(exchange.request.headers);
+  if (token !== undefined) {
+    const grant = await findGrant(token, exchange.request.ip, policy);
+    exchange.caller = callerOfToken(tokenId(token));
     rateLimit.take(exchange.caller);
-    return fullScope;
+    return grant;
   }
-  try {
-    const { name, scope } = await authenticate(exchange.request.headers, tokens, isTokenRequired());
-    exchange.caller = name ?? exchange.caller;
-    rateLimit.take(exchange.caller);
-    return scope;
-  } catch (error) {
-    // Failed authentication counts too. This slows down clients that guess tokens.
-    if (error instanceof ServerError && error.code === 'unauthorized')
-      rateLimit.take(exchange.caller);
-    throw error;
-  }
+  rateLimit.take(exchange.caller);
+  if (isPublic || !tokens.isRequired) return fullGrant;
+  const message = 'Cannot answer without a token. Send it as `authorization: Bearer …`';
+  throw new ServerError('unauthorized', message);
 }
 
 function serverClosing({ response }: HttpExchange): ServerError {
@@ -105,33 +112,30 @@ function serverClosing({ response }: HttpExchange): ServerError {
   return new ServerError('unavailable', message, {}, { retryAfterMs });
 }
 
-interface Caller {
-  /** Identifies the token. Undefined without a token. */
-  readonly name: string | undefined;
-  readonly scope: Scope;
-}
-
 const maxTokenLength = 4096;
 
 /**
- * Finds the scope of the caller's token. An unknown token is rejected even if no token is required.
+ * Finds what a token gives access to. An unknown token is rejected even if no token is required.
  */
-async function authenticate(
-  headers: IncomingHttpHeaders,
-  tokens: TokenStore,
-  isTokenRequired: boolean,
-): Promise<Caller> {
-  const token = readToken(headers);
-  if (token === undefined) {
-    if (!isTokenRequired) return { name: undefined, scope: fullScope };
-    const message = 'Cannot answer without a token. Send it as `authorization: Bearer …`';
+async function findGrant(
+  token: string,
+  address: string,
+  { tokens, guessLimit }: AccessPolicy,
+): Promise<Grant> {
+  const isPlausible = token.length > 0 && token.length <= maxTokenLength;
+  const operator = isPlausible ? tokens.operatorGrant(token) : undefined;
+  if (operator !== undefined) return operator;
+  const id = tokenId(token);
+  guessLimit.assertMayTry(address, id);
+  const issued = isPlausible ? await tokens.issuedGrant(token) : undefined;
+  if (issued === undefined) {
+    guessLimit.failed(address, id);
+    const message =
+      'Cannot accept this token: it is unknown, expired or revoked. Request a new one';
     throw new ServerError('unauthorized', message);
   }
-  const isPlausible = token.length > 0 && token.length <= maxTokenLength;
-  const scope = isPlausible ? await tokens.scopeOf(token) : undefined;
-  if (scope !== undefined) return { name: callerOfToken(tokenId(token)), scope };
-  const message = 'Cannot accept this token: it is unknown or revoked. Request a new one';
-  throw new ServerError('unauthorized', message);
+  guessLimit.succeeded(id);
+  return issued;
 }
 
 function readToken(headers: IncomingHttpHeaders): string | undefined {

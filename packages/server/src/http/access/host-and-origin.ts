@@ -40,17 +40,26 @@ export function isLoopback(host: string): boolean {
 interface OriginRequest {
   readonly origin: string | undefined;
   readonly host: string | undefined;
+  /** The header `sec-fetch-site`. Browsers set it; a page cannot change it. */
+  readonly site: string | string[] | undefined;
+  /** True for the files of the page and for health checks. Links from other pages may open them. */
+  readonly isPublic: boolean;
 }
 
 /**
  * Returns the CORS headers for an allowed origin. Rejects other origins, except the server's own.
+ * A request without an origin that a browser sends for another page, such as the source of an
+ * image, is rejected too.
  */
 export function checkOrigin(
-  { origin, host }: OriginRequest,
+  { origin, host, site, isPublic }: OriginRequest,
   allowed: ReadonlySet<string>,
 ): Readonly<Record<string, string>> {
-  if (origin === undefined || isSameOrigin(origin, host)) return {};
-  if (!allowed.has(origin)) {
+  const isOwn = origin === undefined || isSameOrigin(origin, host);
+  // `none` is an address that the user typed. Programs other than browsers send no such header.
+  const isOwnSite = site === undefined || site === 'same-origin' || site === 'none';
+  if (isOwn && (isOwnSite || (isPublic && origin === undefined))) return {};
+  if (origin === undefined || !allowed.has(origin)) {
     const message = 'Cannot answer a page of this origin. Add the origin to `origins` to allow it';
     throw new ServerError('forbidden', message);
   }

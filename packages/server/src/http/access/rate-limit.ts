@@ -1,6 +1,6 @@
+import { isIPv4 } from 'node:net';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
-import type { HttpLimits } from '../http-limits.ts';
 
 interface Bucket {
   tokens: number;
@@ -10,6 +10,11 @@ interface Bucket {
 /** Maximum number of callers in memory. The least recent caller is removed first. */
 const maxCallers = 10_000;
 
+interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
 /** A token bucket per caller. */
 export class RateLimit {
   readonly #clock: Pick<Clock, 'now'>;
@@ -17,43 +22,89 @@ export class RateLimit {
   readonly #burst: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(
-    clock: Pick<Clock, 'now'>,
-    limits: Pick<HttpLimits, 'requestsPerSecond' | 'requestBurst'>,
-  ) {
+  constructor(clock: Pick<Clock, 'now'>, { perSecond, burst }: Rate) {
     this.#clock = clock;
-    this.#perMs = limits.requestsPerSecond / 1000;
-    this.#burst = limits.requestBurst;
+    this.#perMs = perSecond / 1000;
+    this.#burst = burst;
   }
 
   /** Counts one request. Throws `rate_limited` if the caller's bucket is empty. */
   take(caller: string): void {
-    const now = this.#clock.now();
-    const bucket = this.#buckets.get(caller) ?? { tokens: this.#burst, at: now };
-    const gained = Math.max(0, now - bucket.at) * this.#perMs;
-    bucket.tokens = Math.min(this.#burst, bucket.tokens + gained);
-    bucket.at = now;
-    this.#store(caller, bucket);
-    if (bucket.tokens >= 1) {
-      bucket.tokens -= 1;
-      return;
-    }
-    const retryAfterMs = Math.ceil((1 - bucket.tokens) / this.#perMs);
-    const message = 'Cannot answer: this caller sends too many requests. Wait and retry';
-    throw new ServerError('rate_limited', message, {}, { retryAfterMs });
+    const bucket = this.#filled(caller);
+    putNewest(this.#buckets, caller, bucket);
+    if (bucket.tokens < 1) throw this.#limited(bucket);
+    bucket.tokens -= 1;
   }
 
-  /**
-   * The map stays sorted by the time of the last request, because each request inserts its caller
-   * again.
-   */
-  #store(caller: string, bucket: Bucket): void {
-    this.#buckets.delete(caller);
-    this.#buckets.set(caller, bucket);
-    if (this.#buckets.size <= maxCallers) return;
-    for (const oldest of this.#buckets.keys()) {
-      this.#buckets.delete(oldest);
-      return;
-    }
+  /** Throws `rate_limited` if the caller's bucket is empty. Counts nothing. */
+  assertLeft(caller: string): void {
+    const bucket = this.#filled(caller);
+    if (bucket.tokens < 1) throw this.#limited(bucket);
   }
+
+  #filled(caller: string): Bucket {
+    const now = this.#clock.now();
+    const { tokens, at } = this.#buckets.get(caller) ?? { tokens: this.#burst, at: now };
+    const gained = Math.max(0, now - at) * this.#perMs;
+    return { tokens: Math.min(this.#burst, tokens + gained), at: now };
+  }
+
+  #limited({ tokens }: Bucket): ServerError {
+    const retryAfterMs = Math.ceil((1 - tokens) / this.#perMs);
+    const message = 'Cannot answer: this caller sends too many requests. Wait and retry';
+    return new ServerError('rate_limited', message, {}, { retryAfterMs });
+  }
+}
+
+/**
+ * Limits how often an address can send tokens that are wrong. An address that sent too many is
+ * refused before the store is asked. Tokens that were valid recently are not affected, so a guesser
+ * behind the same proxy does not lock others out.
+ */
+export class GuessLimit {
+  readonly #failures: RateLimit;
+  /** Ids of tokens that were valid. Their number is bounded. */
+  readonly #valid = new Map<string, true>();
+
+  constructor(clock: Pick<Clock, 'now'>, rate: Rate) {
+    this.#failures = new RateLimit(clock, rate);
+  }
+
+  /** Throws `rate_limited` if this address may not try another unknown token yet. */
+  assertMayTry(address: string, tokenId: string): void {
+    if (!this.#valid.has(tokenId)) this.#failures.assertLeft(networkOf(address));
+  }
+
+  /** Stores that the token is valid. */
+  succeeded(tokenId: string): void {
+    putNewest(this.#valid, tokenId, true);
+  }
+
+  /** Counts a wrong token. Throws `rate_limited` if the address sent too many of them. */
+  failed(address: string, tokenId: string): void {
+    this.#valid.delete(tokenId);
+    this.#failures.take(networkOf(address));
+  }
+}
+
+/** Sorts the entry last, and removes the first one if there are too many. */
+function putNewest<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= maxCallers) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+/** One customer has a whole /64 of IPv6, so its addresses count as one. */
+function networkOf(address: string): string {
+  const ipv4 = address.replace(/^::ffff:/i, '');
+  if (isIPv4(ipv4)) return ipv4;
+  const groups = address.split('%', 1)[0]?.split('::') ?? [];
+  const head = groups[0]?.split(':').filter(Boolean) ?? [];
+  const tail = groups[1]?.split(':').filter(Boolean) ?? [];
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
 }

@@ -1,11 +1,13 @@
 import { networkInterfaces } from 'node:os';
+import { systemClock } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import { rawRequest } from '../../testing/raw-request.ts';
-import { startTestServer, type TestServer } from '../../testing/servers/test-server.ts';
-import { TokenStore } from './token-store.ts';
+import { startTestServer, type TestServer, testToken } from '../../testing/servers/test-server.ts';
+import { createToken, TokenStore } from './token-store.ts';
 
+const operator = testToken('operator');
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 const rawHead = (path: string, headers: readonly string[]) =>
@@ -25,7 +27,7 @@ describe('a token', () => {
   test.each([
     ['none', {}],
     ['another', bearer('guess')],
-    ['half of it', bearer('oper')],
+    ['half of it', bearer(operator.slice(0, 20))],
   ])('is required if one is configured: %s is rejected', async (_what, headers) => {
     await using server = await startTestServer({ operators: ['operator'] });
     const { status, json, headers: answered } = await server.request('/tasks', { headers });
@@ -35,23 +37,39 @@ describe('a token', () => {
 
   test.each([
     ['basic', 'Basic b3BlcmF0b3I='],
-    ['bare', 'operator'],
+    ['bare', operator],
     ['long', `Bearer ${'x'.repeat(9000)}`],
   ])('in another format is rejected: %s', async (_what, authorization) => {
     await using server = await startTestServer({ operators: ['operator'] });
     expect((await server.request('/tasks', { headers: { authorization } })).status).toBe(401);
   });
 
-  test.each([[''], [' '], ['two words'], ['line\nbreak'], ['x'.repeat(4097)]])(
-    'of the operator cannot be %j',
-    (token) => {
-      expect(() => new TokenStore(memoryRows(), [token])).toThrow(/Cannot use a token/);
-    },
-  );
+  test.each([
+    ...['', ' ', 'x'.repeat(4097), `two words ${operator}`, `line\nbreak${operator}`],
+    ...['a', 'swordfish', operator.slice(0, 31), 'ab'.repeat(40)],
+  ])('of the operator cannot be %j', (token) => {
+    const make = () => new TokenStore(memoryRows(), [token], systemClock);
+    expect(make).toThrow(/Cannot use this operator token: .* openssl rand -hex 32/);
+  });
+
+  test.each([
+    ['openssl rand -hex 16', 'c0ffee15ab5712a06c9b3f2e8d417065'],
+    ['openssl rand -hex 32', '4f1d0c3b2a59687e'.repeat(4)],
+    ['openssl rand -base64 32', 'q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k='],
+    ['uuidgen', '9b2c7d1e-5f3a-4c68-8e0d-1a2b3c4d5e6f'],
+    ['createToken()', createToken()],
+  ])('of the operator can be made by %s', (_program, token) => {
+    expect(new TokenStore(memoryRows(), [token], systemClock).isRequired).toBe(true);
+  });
+
+  test('of the operator must exist, unless the server is open on purpose', () => {
+    expect(() => new TokenStore(memoryRows(), [], systemClock)).toThrow(/the list is empty/);
+    expect(new TokenStore(memoryRows(), 'none', systemClock).isRequired).toBe(false);
+  });
 
   test('that is correct gives access, and health and the document need none', async () => {
     await using server = await startTestServer({ operators: ['first', 'operator'] });
-    expect((await server.request('/tasks', { headers: bearer('operator') })).status).toBe(200);
+    expect((await server.request('/tasks', { headers: bearer(operator) })).status).toBe(200);
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs'])
       expect((await server.request(path)).status).toBe(200);
   });
@@ -66,13 +84,13 @@ describe('a token', () => {
   test('is stored as a hash, returned once, and rejected after it is revoked', async () => {
     const rows = memoryRows();
     await using server = await startTestServer({ rows, operators: ['operator'] });
-    const headers = bearer('operator');
+    const headers = bearer(operator);
     const body = { label: 'for the laptop' };
     const { status, json } = await server.request('/tokens', { headers, body });
     expect(status).toBe(201);
     const stored = JSON.stringify(await rows.list('tokens'));
     expect(stored).not.toContain(json.token);
-    expect(stored).not.toContain('operator');
+    expect(stored).not.toContain(operator);
     expect((await server.request('/tokens', { headers })).text).not.toContain(json.token);
     expect((await server.request('/tasks', { headers: bearer(json.token) })).status).toBe(200);
     await server.request(`/tokens/${json.id}`, { method: 'DELETE', headers });
@@ -85,9 +103,9 @@ describe('a token', () => {
       const requestLog = { format, write: (line: string) => lines.push(line) };
       await using server = await startTestServer({ operators: ['swordfish'], requestLog });
       const answers = [
-        await server.request('/tasks?token=swordfish', { headers: bearer('swordfish') }),
+        await server.request('/tasks?token=swordfish', { headers: bearer(testToken('swordfish')) }),
         await server.request('/tasks', { headers: bearer('swordfish2') }),
-        await server.request('/nowhere?swordfish', { headers: bearer('swordfish') }),
+        await server.request('/nowhere?swordfish', { headers: bearer(testToken('swordfish')) }),
       ];
       expect(answers.map(({ status }) => status)).toEqual([200, 401, 404]);
       expect(lines.join('\n') + answers.map(({ text }) => text).join()).not.toContain('swordfish');
@@ -102,7 +120,7 @@ describe('a token for one agent', () => {
     headers: Record<string, string>;
   }> {
     const server = await startTestServer({ agents: ['a', 'b'], operators: ['operator'] });
-    const all = bearer('operator');
+    const all = bearer(operator);
     const make = async (name: string) => {
       const body = { method: 'task/create', params: { name: `of ${name}` } };
       const { json } = await server.request(`/agents/name/${name}/rpc`, { headers: all, body });
@@ -154,7 +172,7 @@ describe('a token for one agent', () => {
   test('cannot change a message or a state of another agent by id, or use its task name', async () => {
     const { server, tasks, headers } = await twoAgents();
     await using _ = server;
-    const all = bearer('operator');
+    const all = bearer(operator);
     const content = { type: 'text', author: 'agent', content: 'x' };
     const of = { task_id: tasks.b };
     const { json: message } = await server.request('/messages', {
@@ -188,7 +206,7 @@ describe('a token for one agent', () => {
     for (const [path, body] of [
       ['/tokens', {}],
       ['/agents/register', agent],
-      ['/agents/register-build', agent],
+      ['/agents/register-build', { name: 'b', description: '' }],
     ] as const)
       expect((await server.request(path, { headers, body })).status).toBe(403);
     expect((await server.request('/tokens', { headers })).status).toBe(403);
@@ -201,7 +219,7 @@ describe('a token for one agent', () => {
     const { server, tasks } = await twoAgents();
     await using _ = server;
     const body = { task_id: tasks.a };
-    const { json } = await server.request('/tokens', { headers: bearer('operator'), body });
+    const { json } = await server.request('/tokens', { headers: bearer(operator), body });
     const headers = bearer(json.token);
     const statusOf = async (path: string, sent?: object) =>
       (await server.request(path, { headers, ...(sent && { body: sent }) })).status;
@@ -276,7 +294,7 @@ describe('a page of another origin', () => {
       page,
     ]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
-    const headers = { origin: page, ...bearer('operator') };
+    const headers = { origin: page, ...bearer(operator) };
     const { status, headers: answered } = await server.request('/tasks', { headers });
     expect([status, answered.get('access-control-allow-origin')]).toEqual([200, page]);
     expect(answered.get('vary')).toBe('origin');
@@ -294,7 +312,8 @@ describe('a page of another origin', () => {
 });
 
 describe('requests', () => {
-  const limits = { requestsPerSecond: 2, requestBurst: 3 };
+  const wrong = { wrongTokensPerSecond: 1, wrongTokenBurst: 2 };
+  const limits = { requestsPerSecond: 2, requestBurst: 3, ...wrong };
 
   test('beyond the rate limit are rejected until time has passed', async () => {
     const clock = new TestClock();
@@ -317,10 +336,10 @@ describe('requests', () => {
     await using server = await startTestServer({ clock, limits, operators: ['one', 'two'] });
     const statusOf = async (token: string) =>
       (await server.request('/tasks', { headers: bearer(token) })).status;
-    for (const status of [200, 200, 200, 429]) expect(await statusOf('one')).toBe(status);
-    expect(await statusOf('two')).toBe(200);
-    for (const status of [401, 401, 401, 429])
-      expect(await statusOf(`guess ${status}`)).toBe(status);
-    expect(await statusOf('two')).toBe(200);
+    for (const status of [200, 200, 200, 429])
+      expect(await statusOf(testToken('one'))).toBe(status);
+    expect(await statusOf(testToken('two'))).toBe(200);
+    for (const status of [401, 401, 429]) expect(await statusOf(`guess-${status}`)).toBe(status);
+    expect(await statusOf(testToken('two'))).toBe(200);
   });
 });

@@ -1,65 +1,102 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { JsonObject } from '@millrace/core';
-import type { Row, Rows } from '../../contract/rows.ts';
+import type { Clock } from '@millrace/log';
+import type { Rows } from '../../contract/rows.ts';
 import { ServerError } from '../../contract/server-error.ts';
-import type { Scope } from '../../contract/service.ts';
+import { fullGrant, type Grant, type Scope } from '../../contract/service.ts';
+import { fromTokenRow, type StoredToken, toTokenRow } from '../../stores/token-rows.ts';
 
-export interface TokenInfo {
-  /** The SHA-256 hash of the token. It is not secret. */
-  readonly id: string;
+/** Minimum length of an operator token: 32 hexadecimal digits are 128 random bits. */
+const minTokenLength = 32;
+/** A repeated word or a row of equal characters has few different characters; a random text has not. */
+const minDifferentCharacters = 8;
+const maxTokenLength = 4096;
+
+/** A token as clients see it, without its text. */
+export type TokenInfo = Omit<StoredToken, 'isGuarded'>;
+
+/** What a new token should give access to. */
+interface TokenRequest {
   readonly scope: Scope;
-  readonly label: string | null;
-  readonly createdAt: number;
+  readonly label?: string | null;
+  readonly isReadOnly?: boolean;
+  /** Lifetime in milliseconds. Default: that of the token that requests it. */
+  readonly lifetimeMs?: number | undefined;
+}
+
+/**
+ * Creates a random operator token with 256 bits, for the option `tokens` of `createServer`.
+ *
+ * @example
+ * const token = createToken();
+ * const server = createServer({ tokens: [token] });
+ */
+export function createToken(): string {
+  return `mr_${randomBytes(32).toString('base64url')}`;
 }
 
 /** Issues, finds and revokes tokens. The store keeps only the SHA-256 hash of a token. */
 export class TokenStore {
   readonly #rows: Rows;
+  readonly #clock: Pick<Clock, 'now'>;
   /** Hashes of the operator tokens, which have access to everything. */
   readonly #operators: readonly Buffer[];
+  /** True if every request needs a token. */
+  readonly isRequired: boolean;
   readonly #onRevoked: ((id: string) => void)[] = [];
 
-  constructor(rows: Rows, operators: readonly string[] = []) {
-    // Such a token could not be sent in a header, and an empty token would match every caller.
-    if (!operators.every((token) => /^[\x21-\x7e]{1,4096}$/.test(token))) throw invalidToken();
+  constructor(rows: Rows, operators: readonly string[] | 'none', clock: Pick<Clock, 'now'>) {
+    if (operators !== 'none') assertOperatorTokens(operators);
     this.#rows = rows;
-    this.#operators = operators.map(hashOf);
+    this.#clock = clock;
+    this.isRequired = operators !== 'none';
+    this.#operators = operators === 'none' ? [] : operators.map(hashOf);
   }
 
-  /** True if operator tokens are configured. Then every request needs a token. */
-  get hasOperatorTokens(): boolean {
-    return this.#operators.length > 0;
+  /**
+   * Creates a token. The caller sees its text only this once. A token never has more rights than
+   * the one that requests it.
+   */
+  async issue(request: TokenRequest, issuer: Grant): Promise<TokenInfo & { token: string }> {
+    const { scope, label = null, isReadOnly = false } = request;
+    const expiresAt = expiryWithin(issuer, request.lifetimeMs, this.#clock.now());
+    if (issuer.scope.kind !== 'all' || (issuer.isReadOnly && !isReadOnly))
+      throw new ServerError('forbidden', 'Cannot create a token with more rights than your own');
+    const token = createToken();
+    const stored = { id: tokenId(token), scope, label, isReadOnly, expiresAt };
+    const row = toTokenRow({ ...stored, isGuarded: this.isRequired });
+    const { createdAt } = await this.#rows.put('tokens', row, { ifVersion: 0 });
+    return { token, ...stored, createdAt };
   }
 
-  /** Creates a token. The caller sees its text only this once. */
-  async issue(scope: Scope, label: string | null = null): Promise<TokenInfo & { token: string }> {
-    const token = `mr_${randomBytes(32).toString('base64url')}`;
-    const id = tokenId(token);
-    const data: JsonObject = { scope: { ...scope }, label };
-    const row = await this.#rows.put(
-      'tokens',
-      { id, keys: rowKeysOf(scope), data },
-      { ifVersion: 0 },
-    );
-    return { token, ...toTokenInfo(row) };
-  }
-
-  /** The scope of the token. Undefined if the token is unknown. */
-  async scopeOf(token: string): Promise<Scope | undefined> {
+  /** What an operator token gives access to. Undefined if it is none. Needs no store. */
+  operatorGrant(token: string): Grant | undefined {
     const hash = hashOf(token);
     // Compares with all of them, so that the time does not reveal which one matched.
     let isOperator = false;
     for (const operator of this.#operators)
       isOperator = timingSafeEqual(operator, hash) || isOperator;
-    if (isOperator) return { kind: 'all' };
-    const row = await this.#rows.get('tokens', hash.toString('hex'));
-    const isMatch = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
-    return isMatch ? toTokenInfo(row).scope : undefined;
+    return isOperator ? fullGrant : undefined;
   }
 
+  /** What an issued token gives access to. Undefined if it is unknown, expired or not accepted. */
+  async issuedGrant(token: string): Promise<Grant | undefined> {
+    const hash = hashOf(token);
+    const row = await this.#rows.get('tokens', hash.toString('hex'));
+    const isMatch = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
+    const stored = isMatch ? fromTokenRow(row) : undefined;
+    return stored && this.#isValid(stored) ? stored : undefined;
+  }
+
+  /** The tokens that are valid now. Tokens that have ended are deleted. */
   async list(): Promise<readonly TokenInfo[]> {
     const rows = await this.#rows.list('tokens', { limit: 1000 });
-    return rows.map(toTokenInfo);
+    const valid: TokenInfo[] = [];
+    for (const row of rows) {
+      const stored = fromTokenRow(row);
+      if (stored === undefined || !this.#isValid(stored)) await this.#rows.delete('tokens', row.id);
+      else valid.push(stored);
+    }
+    return valid;
   }
 
   async revoke(id: string): Promise<boolean> {
@@ -72,6 +109,11 @@ export class TokenStore {
   onRevoked(listener: (id: string) => void): void {
     this.#onRevoked.push(listener);
   }
+
+  #isValid({ expiresAt, isGuarded }: StoredToken): boolean {
+    const isExpired = expiresAt !== null && expiresAt <= this.#clock.now();
+    return !isExpired && (isGuarded || !this.isRequired);
+  }
 }
 
 /** The public id of a token: its hash. */
@@ -79,35 +121,34 @@ export function tokenId(token: string): string {
   return hashOf(token).toString('hex');
 }
 
-function invalidToken(): ServerError {
-  const message =
-    'Cannot use a token that is empty, contains spaces or is longer than 4096 characters. Set another token';
-  return new ServerError('invalid', message);
-}
-
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {
-  switch (scope.kind) {
-    case 'all':
-      return {};
-    case 'agent':
-      return { agent_id: scope.agentId };
-    case 'task':
-      return { task_id: scope.taskId };
+/** A token that requests another one can give it at most its own remaining time. */
+function expiryWithin(issuer: Grant, lifetimeMs: number | undefined, now: number): number | null {
+  if (lifetimeMs === undefined) return issuer.expiresAt;
+  const wanted = now + lifetimeMs;
+  if (issuer.expiresAt === null || wanted <= issuer.expiresAt) return wanted;
+  const message =
+    'Cannot create a token that lasts longer than your own. Request a shorter time, or omit expires_in';
+  throw new ServerError('forbidden', message);
+}
+
+function assertOperatorTokens(tokens: readonly string[]): void {
+  if (tokens.length === 0) throw weakToken('the list is empty, so no request could be authorized');
+  for (const token of tokens) {
+    if (!/^[\x21-\x7e]*$/.test(token) || token.length > maxTokenLength)
+      throw weakToken(`it contains spaces or has more than ${maxTokenLength} characters`);
+    if (token.length < minTokenLength)
+      throw weakToken(`it has ${token.length} characters and needs at least ${minTokenLength}`);
+    if (new Set(token).size < minDifferentCharacters)
+      throw weakToken(`it has fewer than ${minDifferentCharacters} different characters`);
   }
 }
 
-function toTokenInfo({ id, keys, data, createdAt }: Row): TokenInfo {
-  const label = typeof data['label'] === 'string' ? data['label'] : null;
-  const { agent_id: agentId, task_id: taskId } = keys;
-  const scope: Scope =
-    agentId !== undefined
-      ? { kind: 'agent', agentId }
-      : taskId !== undefined
-        ? { kind: 'task', taskId }
-        : { kind: 'all' };
-  return { id, scope, label, createdAt };
+/** The message never contains the token. */
+function weakToken(why: string): ServerError {
+  const message = `Cannot use this operator token: ${why}. Create one with: openssl rand -hex 32`;
+  return new ServerError('invalid', message);
 }

@@ -1,7 +1,10 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
+import { closedObject } from '../../contract/closed-object.ts';
+import { jsonValueSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 
+/** Parts have more fields, which differ between versions of the AI SDK. The server ignores them. */
 const part = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
@@ -19,9 +22,11 @@ const name = z
   .max(200)
   .refine(isId, 'it contains characters that are not printable');
 
-const message = z.looseObject({
+const message = closedObject({
   id: name.optional(),
   role: z.enum(['system', 'user', 'assistant']),
+  /** Data that the page keeps with the message. The server does not read it. */
+  metadata: jsonValueSchema.optional(),
   parts: z.array(part).max(10_000),
 });
 
@@ -38,7 +43,7 @@ export const chatIdParams = z.object({ agent_name: name, chat_id: name });
  * The request body of the AI SDK's chat transport. Only the last message is read, because the task
  * stores the earlier ones.
  */
-export const chatBodySchema = z.looseObject({
+export const chatBodySchema = closedObject({
   /** The chat id. It is the name of the task. */
   id: name,
   messages: z.array(message).min(1).max(10_000),

@@ -41,7 +41,8 @@ class PacedAgent {
 
 async function serve(agents: (log: Log) => readonly ServedAgent[]) {
   const log = memoryLog();
-  const server = createServer({ log, agents: agents(log), limits: { closeTimeoutMs: 200 } });
+  const limits = { closeTimeoutMs: 200 };
+  const server = createServer({ tokens: 'none', log, agents: agents(log), limits });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(async () => {
     await server.close();
@@ -160,6 +161,7 @@ test('a message to a sync agent that is repeated on a later server is answered o
   const onMessage = async () => agentText(`Answer ${++answerCount}`);
   const served = async () => {
     const server = createServer({
+      tokens: 'none',
       log,
       rows,
       agents: [{ type: 'sync', name: 'helper', onMessage }],
@@ -182,7 +184,7 @@ test('a silent stream has heartbeats, which clients ignore', async () => {
   const agent = new PacedAgent();
   const onMessage = () => agent.stream();
   const agents = [{ type: 'sync', name: 'helper', onMessage }] as const;
-  const server = createServer({ agents, clock });
+  const server = createServer({ tokens: 'none', agents, clock });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(() => server.close());
   const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Well?' }] };

@@ -33,7 +33,8 @@ const loopAgent =
 
 async function serve(agents: (log: Log) => readonly ServedAgent[]) {
   const log = memoryLog();
-  const server = createServer({ log, agents: agents(log), limits: { closeTimeoutMs: 200 } });
+  const limits = { closeTimeoutMs: 200 };
+  const server = createServer({ tokens: 'none', log, agents: agents(log), limits });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(async () => {
     await server.close();

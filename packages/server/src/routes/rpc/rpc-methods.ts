@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closedObject } from '../../contract/closed-object.ts';
 import { jsonValueSchema } from '../../contract/content.ts';
 import {
   createTaskSchema,
@@ -103,11 +104,11 @@ const head = {
  * requests.
  */
 export const rpcBodySchema = z.discriminatedUnion('method', [
-  z.object({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),
-  z.object({ ...head, method: z.literal('message/send'), params: sendMessageSchema }),
-  z.object({ ...head, method: z.literal('event/send'), params: sendEventSchema }),
-  z.object({ ...head, method: z.literal('task/cancel'), params: namedTaskSchema }),
-  z.object({ ...head, method: z.literal('task/interrupt'), params: namedTaskSchema }),
+  closedObject({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),
+  closedObject({ ...head, method: z.literal('message/send'), params: sendMessageSchema }),
+  closedObject({ ...head, method: z.literal('event/send'), params: sendEventSchema }),
+  closedObject({ ...head, method: z.literal('task/cancel'), params: namedTaskSchema }),
+  closedObject({ ...head, method: z.literal('task/interrupt'), params: namedTaskSchema }),
 ]);
 
 const error = z.object({ code: z.int(), message: z.string(), data: jsonValueSchema.nullable() });

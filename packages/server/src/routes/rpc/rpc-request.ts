@@ -47,6 +47,8 @@ export function readRpcRequest(bytes: Uint8Array | undefined, limits: HttpLimits
   return toRpcRequest(value as Readonly<Record<string, JsonValue>>);
 }
 
+const fieldNames: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params']);
+
 function toRpcRequest(value: Readonly<Record<string, JsonValue>>): RpcRequest {
   const own = (name: string) => (Object.hasOwn(value, name) ? value[name] : undefined);
   const [id, version, method] = [own('id'), own('jsonrpc'), own('method')];
@@ -57,6 +59,9 @@ function toRpcRequest(value: Readonly<Record<string, JsonValue>>): RpcRequest {
   // Agentex clients omit the version.
   if (version !== undefined && version !== '2.0') throw fail('its jsonrpc is not "2.0"');
   if (typeof method !== 'string') throw fail('its method is not a string');
+  // A field that the server ignored could be one that the client relies on.
+  if (Object.keys(value).some((name) => !fieldNames.has(name)))
+    throw fail('it has other fields than jsonrpc, id, method and params');
   const isNotification = version !== undefined && id === undefined;
   return { id: known, isNotification, method, params: own('params') ?? {} };
 }

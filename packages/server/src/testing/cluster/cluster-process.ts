@@ -15,7 +15,7 @@ const shared = { agents, log, rows, secret: 'the same for all of them' };
 const onDiagnostic = (problem: string) => process.stderr.write(`note: ${problem}\n`);
 
 if (role === 'server') {
-  const server = createServer({ ...shared, onDiagnostic });
+  const server = createServer({ tokens: 'none', ...shared, onDiagnostic });
   sendToParent(await server.listen({ port: Number(port) }));
 } else {
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));

@@ -50,14 +50,14 @@ const asyncAgent: ServedAgent = {
 };
 
 /** Starts a complete server on a free port, with an agent of each kind. */
-export async function compatServer(options: ServerOptions = {}): Promise<string> {
+export async function compatServer(options: Partial<ServerOptions> = {}): Promise<string> {
   const log = memoryLog();
   const provider = scriptedProvider(['It is ', 'sunny.'], { pieces: 'token' });
   const agents = [
     ...[syncAgent, asyncAgent],
     { type: 'loop', name: 'loop-agent', agent: createAgent({ provider, log }) } as const,
   ];
-  const server = createServer({ agents, log, ...options });
+  const server = createServer({ tokens: 'none', agents, log, ...options });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(() => server.close());
   return url;

@@ -9,6 +9,7 @@ import { type FakeServiceOptions, fakeService } from './fake-service.ts';
 
 type TestServerOptions = Partial<HttpServerOptions> &
   FakeServiceOptions & {
+    /** Names of operator tokens: `testToken(name)`. Default: no token is required. */
     readonly operators?: readonly string[];
     readonly rows?: Rows;
     readonly listen?: ListenOptions;
@@ -43,13 +44,18 @@ const noStreams: TaskStreams = {
   close: async () => {},
 };
 
+/** An operator token that is long enough. */
+export function testToken(name: string): string {
+  return `${name}-0123456789abcdefghijklmnopqrstuvwxyz`;
+}
+
 /** Starts the HTTP layer on a real socket, with a fake task service. */
 export async function startTestServer(given: TestServerOptions = {}): Promise<TestServer> {
-  const { operators = [], rows = memoryRows(), listen = { port: 0 }, agents, answer } = given;
+  const { operators, rows = memoryRows(), listen = { port: 0 }, agents, answer } = given;
   const options: HttpServerOptions = {
     service: fakeService({ ...(agents && { agents }), ...(answer && { answer }) }),
     streams: noStreams,
-    tokens: new TokenStore(rows, operators),
+    tokens: new TokenStore(rows, operators?.map(testToken) ?? 'none', given.clock ?? systemClock),
     log: memoryLog(),
     clock: systemClock,
     ...given,

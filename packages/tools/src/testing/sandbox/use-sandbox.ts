@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, onTestFinished, type TestContext } from 'vitest';
+import { writeTree } from '../temporary-folder.ts';
 import type { SandboxedAnswer, SandboxedRequest } from './sandboxed-agent.ts';
-import { writeTree } from './temporary-folder.ts';
 
 /** A key in the environment of the agent. No command may print it. */
 export const agentKey = 'canary-7f3a9c';
@@ -42,7 +42,7 @@ export async function attackAgent(
   user: (typeof sandboxUsers)[number],
   context: Pick<TestContext, 'skip'>,
 ): Promise<AttackedAgent> {
-  const base = join(import.meta.dirname, '../../../../node_modules/.cache');
+  const base = join(import.meta.dirname, '../../../../../node_modules/.cache');
   mkdirSync(base, { recursive: true });
   const folder = realpathSync(mkdtempSync(join(base, 'sandbox-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
 import type { JsonValue } from '@millrace/core';
-import type { SandboxOptions } from '../contract/sandbox.ts';
-import { findSandbox } from '../sandbox/find-sandbox.ts';
-import { bashTool } from '../shell/bash-tool.ts';
-import { runTool } from './tool-context.ts';
+import type { SandboxOptions } from '../../contract/sandbox.ts';
+import { findSandbox } from '../../sandbox/find-sandbox.ts';
+import { bashTool } from '../../shell/bash-tool.ts';
+import { runTool } from '../tool-context.ts';
 
 // A program that runs commands in a sandbox, like an agent would. Tests start it as different users.
 // It reads one JSON request per line and prints one JSON answer per line. Its environment holds a

@@ -1,0 +1,121 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { findSandbox } from '@millrace/tools';
+import { expect, onTestFinished, type TestContext, test } from 'vitest';
+import { countConnections } from '../../../../packages/tools/src/testing/sandbox/use-sandbox.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { ConfigArgs } from '../contract/args.ts';
+import { folderWith, testAgent } from '../testing/test-agent.ts';
+
+// A hostile model calls bash. Nobody approves anything, as if the user had stepped away.
+
+const agentKey = 'canary-of-the-agent';
+
+interface Attempt {
+  readonly input: JsonObject;
+  readonly cwd?: string;
+  readonly args?: ConfigArgs;
+}
+
+/** Returns what the model got and whether the user was asked. A question is answered with no. */
+async function attempt(context: Pick<TestContext, 'skip'>, { input, cwd, args = {} }: Attempt) {
+  const found = await findSandbox();
+  if (found.sandbox === undefined) {
+    if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
+    return context.skip(found.reason);
+  }
+  process.env['AGENT_PRIVATE'] = agentKey;
+  onTestFinished(() => void delete process.env['AGENT_PRIVATE']);
+  const folder = cwd ?? folderWith({ 'a.txt': 'text' });
+  const home = folderWith();
+  const config = await loadConfig({ args, env: { HOME: home }, cwd: folder });
+  const call = toolCallPart(toolCallId('c'), 'bash', input);
+  const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
+  const { agent, protection } = await testAgent({ provider, config, cwd: folder });
+  const run = agent.run('Go');
+  const asked: (string | undefined)[] = [];
+  for await (const event of run.events) {
+    if (event.type !== 'approval_asked') continue;
+    asked.push(event.reason);
+    await run.deny(event.id);
+  }
+  const { items } = await run.result;
+  const [text = ''] = items
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => (part.kind === 'tool_result' ? [part.text] : []));
+  return { text, asked, folder, protection };
+}
+
+test('the agent says what protects the user', async (context) => {
+  const { protection } = await attempt(context, { input: { command: 'ls' } });
+  expect(protection).toBe(
+    'Commands run in a sandbox: they can change only this folder, without network.',
+  );
+});
+
+test.for([
+  'cat *.txt',
+  'ls -la | head -20',
+  'cd . && find . -name "*.txt" | sort | wc -l',
+  'cat a.txt 2>/dev/null || echo none',
+])('a command that only reads needs no question: %s', async (command, context) => {
+  const { asked, text } = await attempt(context, { input: { command } });
+  expect(asked).toEqual([]);
+  expect(text).toMatch(/text|a\.txt|1/);
+});
+
+test.for([
+  'cat r/../proc/self/environ',
+  `cat r/proc/${process.pid}/environ`,
+  'grep -a canary r/proc/*/environ',
+  'head -c 9999 r/proc/*/environ',
+])('attack 2: a link in the folder leads to the key of the agent: %s', async (command, context) => {
+  const cwd = folderWith({ 'a.txt': '' });
+  symlinkSync('../../../../../../..', join(cwd, 'r'));
+  const { text } = await attempt(context, { input: { command }, cwd });
+  expect(text).not.toContain(agentKey);
+});
+
+test('attack 13: a glob reads .env without a question', async (context) => {
+  const cwd = folderWith({ '.env': 'KEY=hush', '.envrc': 'KEY=hush', 'a.txt': 'text' });
+  const { text } = await attempt(context, { input: { command: 'grep -r KEY . ; cat .e*' }, cwd });
+  expect(text).not.toContain('hush');
+});
+
+test.for([{ permissions: 'allow' }, {}] as const)(
+  'attack: a command takes the network or leaves the sandbox unasked, with %j',
+  async (args, context) => {
+    const { port, count } = await countConnections();
+    const command = `cat < /dev/tcp/127.0.0.1/${port}`;
+    const network = await attempt(context, { input: { command, network: true }, args });
+    expect(network.asked).toEqual([expect.stringContaining('with network')]);
+    const outside = await attempt(context, { input: { command, outside_sandbox: true }, args });
+    expect(outside.asked).toEqual([expect.stringContaining('outside the sandbox')]);
+    expect(count()).toBe(0);
+  },
+);
+
+test('attack: with --yes, a command reads and changes the sessions and settings', async (context) => {
+  const cwd = folderWith({ 'millrace.json': '{}', 'my.db': 'hush' });
+  const { text, asked } = await attempt(context, {
+    input: { command: 'cat my.db; echo evil > millrace.json; echo evil > my.db; cat my.db' },
+    ...{ cwd, args: { permissions: 'allow', store: join(cwd, 'my.db') } },
+  });
+  expect(asked).toEqual([]);
+  expect(text).not.toContain('hush');
+  expect(text).toContain('Read-only file system');
+});
+
+test('a rule of the user lets exactly this command use the network', async (context) => {
+  const { port, count } = await countConnections();
+  const command = `cat /dev/null`;
+  const rule = { tool: 'bash+network', command, exact: true, decision: 'allow' } as const;
+  const { asked } = await attempt(context, {
+    input: { command, network: true },
+    args: { rules: [rule] },
+  });
+  expect(asked).toEqual([]);
+  expect([port > 0, count()]).toEqual([true, 0]);
+});

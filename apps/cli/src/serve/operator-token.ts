@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { MillraceError } from '@millrace/core';
+import { createToken, isLoopback, type ServerOptions } from '@millrace/server';
+import type { ServeArgs } from '../contract/args.ts';
+import type { Env } from '../contract/host.ts';
+import {
+  ensurePrivateFolder,
+  readOrCreatePrivateFile,
+  replacePrivateFile,
+} from './private-file.ts';
+
+/** The token that clients of this server need, and how its owner finds it. */
+export interface OperatorToken {
+  readonly tokens: ServerOptions['tokens'];
+  /** The token that the server made itself, and its file. Undefined if the user configured one. */
+  readonly own?: { readonly token: string; readonly path: string } | undefined;
+  /** What the user should know about the token. It is printed at the start. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Finds the token that the user configured. Without one, a server on loopback reads its own token
+ * from the folder, or creates a random one there. So other users of the machine have no access, and
+ * open pages continue after a restart.
+ */
+export async function readOperatorToken(
+  args: Pick<ServeArgs, 'token' | 'noToken' | 'host'>,
+  env: Env,
+  folder: () => string,
+): Promise<OperatorToken> {
+  const configured = args.token ?? env['MILLRACE_TOKEN'] ?? '';
+  if (args.noToken) {
+    if (configured !== '') throw bothTokens();
+    return { tokens: 'none', notes: [openNote] };
+  }
+  if (configured !== '')
+    return { tokens: [configured], notes: args.token === undefined ? [] : [visibleNote] };
+  // A server that others can reach needs a configured token. It refuses to listen without one.
+  if (!isLoopback(args.host ?? '127.0.0.1')) return { tokens: 'none', notes: [] };
+  return ownToken(join(folder(), 'access'));
+}
+
+async function ownToken(folder: string): Promise<OperatorToken> {
+  await ensurePrivateFolder(folder);
+  const path = join(folder, 'token');
+  const { text, isExposed } = await readOrCreatePrivateFile(path, createToken);
+  if (!isExposed && tokenForm.test(text))
+    return { tokens: [text], own: { token: text, path }, notes: [] };
+  const { text: token } = await replacePrivateFile(path, createToken());
+  const why = isExposed ? 'other users could read the old one' : 'the old one was damaged';
+  return { tokens: [token], own: { token, path }, notes: [`${path} has a new token: ${why}`] };
+}
+
+/** The form of `createToken`. */
+const tokenForm = /^mr_[\w-]{43}$/;
+
+const openNote =
+  'No token is required: every user of this machine can use the agents and read all sessions';
+const visibleNote =
+  'Other users of this machine can read --token in the process list. Use MILLRACE_TOKEN instead';
+
+function bothTokens(): MillraceError {
+  const message = 'Cannot use --no-token together with a token. Remove one of them';
+  return new MillraceError('bad_token', message);
+}

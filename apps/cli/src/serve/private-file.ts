@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, link, lstat, mkdir, open, unlink, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MillraceError } from '@millrace/core';
+import { makeFolder } from '../make-folder.ts';
+
+/** The text of a file that only its owner may read. */
+export interface PrivateText {
+  readonly text: string;
+  /** True if the mode of the file lets other users read or change it. */
+  readonly isExposed: boolean;
+}
+
+const maxBytes = 4096;
+const othersBits = 0o077;
+
+/**
+ * Reads a file that belongs to this user. Creates it with mode 0600 and the given text if it does
+ * not exist. A symbolic link, another kind of file, or a file of another user is refused. Of
+ * several processes that create the file at once, one wins, and all return its text.
+ */
+export async function readOrCreatePrivateFile(
+  path: string,
+  create: () => string,
+): Promise<PrivateText> {
+  return (
+    (await readPrivateFile(path)) ?? (await createPrivateFile(path, create())) ?? vanished(path)
+  );
+}
+
+/** Replaces the text of the file. */
+export async function replacePrivateFile(path: string, text: string): Promise<PrivateText> {
+  await unlink(path);
+  return (await createPrivateFile(path, text)) ?? vanished(path);
+}
+
+/** Creates the folder with mode 0700. An existing one must belong to this user, and gets the mode. */
+export async function ensurePrivateFolder(path: string): Promise<void> {
+  makeFolder(dirname(path));
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const found = await lstat(path);
+  if (!found.isDirectory()) throw notPrivate(path, 'it is not a folder');
+  assertOwner(path, found.uid);
+  if ((found.mode & othersBits) !== 0) await chmod(path, 0o700);
+}
+
+async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  // Without O_NONBLOCK, a pipe at this path would block the start.
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error.code === 'ELOOP' ? notPrivate(path, 'it is a symbolic link') : error;
+    },
+  );
+  if (file === undefined) return undefined;
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw notPrivate(path, 'it is not a regular file');
+    assertOwner(path, found.uid);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+    const text = buffer.toString('utf8', 0, bytesRead).trim();
+    return { text, isExposed: process.platform !== 'win32' && (found.mode & othersBits) !== 0 };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The file gets its name when it is complete, so that no process reads a part of it. */
+async function createPrivateFile(path: string, text: string): Promise<PrivateText | undefined> {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants;
+  const temporary = `${path}.${randomBytes(8).toString('hex')}`;
+  const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    await file.writeFile(`${text}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Some file systems have no links. `wx` creates the file only if there is none.
+    if (code !== 'EEXIST' && code !== undefined && /^(?:EPERM|ENOTSUP|ENOSYS)$/.test(code))
+      await writeFile(path, `${text}\n`, { flag: 'wx', mode: 0o600 });
+    else if (code !== 'EEXIST') throw error;
+  } finally {
+    await unlink(temporary);
+  }
+  // Another process may have created the file first.
+  return readPrivateFile(path);
+}
+
+function assertOwner(path: string, uid: number): void {
+  const own = process.geteuid?.();
+  if (own !== undefined && own !== uid) throw notPrivate(path, 'it belongs to another user');
+}
+
+function notPrivate(path: string, why: string): MillraceError {
+  const message = `Cannot use ${path}: ${why}. Delete it, or choose another folder with --data <dir>`;
+  return new MillraceError('not_private', message, { path });
+}
+
+function vanished(path: string): never {
+  throw notPrivate(path, 'another program deletes it');
+}

@@ -1,0 +1,51 @@
+import {
+  readStored,
+  readToken,
+  tabStorage,
+  takeLinkToken,
+  writeStored,
+} from './browser-storage.ts';
+
+// A tab keeps its token for itself. A new tab of the same page asks the others for it, so that a
+// link that is opened in a new tab works. Only pages of this origin receive these messages.
+
+const channelName = 'millrace:token';
+
+type TokenMessage =
+  | { readonly type: 'request' }
+  | { readonly type: 'token'; readonly token: string };
+
+/** Answers the requests of other tabs, and reads a link that is opened in this tab. */
+export function shareToken(): void {
+  window.addEventListener('hashchange', () => {
+    if (takeLinkToken(window)) location.reload();
+  });
+  const channel = openChannel();
+  channel?.addEventListener('message', ({ data }: MessageEvent<TokenMessage>) => {
+    const token = readToken();
+    if (data?.type === 'request' && token !== '')
+      channel.postMessage({ type: 'token', token } satisfies TokenMessage);
+  });
+}
+
+/**
+ * Asks the other tabs for a token that differs from the own one. A tab accepts one answer only, so
+ * that two tabs with wrong tokens do not exchange them for ever. Returns a function that stops
+ * waiting for an answer.
+ */
+export function requestToken(onToken: (token: string) => void): () => void {
+  const hasAnswer = () => readStored(tabStorage, 'token-received') !== undefined;
+  const channel = hasAnswer() ? undefined : openChannel();
+  channel?.addEventListener('message', ({ data }: MessageEvent<TokenMessage>) => {
+    const isNew = data?.type === 'token' && typeof data.token === 'string';
+    if (!isNew || data.token === readToken() || hasAnswer()) return;
+    writeStored(tabStorage, 'token-received', 'yes');
+    onToken(data.token);
+  });
+  channel?.postMessage({ type: 'request' } satisfies TokenMessage);
+  return () => channel?.close();
+}
+
+function openChannel(): BroadcastChannel | undefined {
+  return typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(channelName);
+}

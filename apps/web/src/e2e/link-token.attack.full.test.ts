@@ -1,0 +1,75 @@
+import { createToken } from '@millrace/server';
+import type { Request } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { useBrowserHarnessFor } from './testing/browser-harness.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+import { PageServer } from './testing/page-server.ts';
+
+// The link that `millrace serve` prints contains the token. The address bar, the history, logs and
+// the storage of the browser must not contain it later.
+
+const token = createToken();
+
+describeInChromium()('the token in a link', () => {
+  const harness = useBrowserHarnessFor(() => PageServer.start(token));
+
+  /** Opens the link and waits until the page is signed in. */
+  async function openLink(path = '/') {
+    const visitor = await harness.visitor();
+    const requests: Request[] = [];
+    visitor.context.on('request', (request) => requests.push(request));
+    const page = await visitor.context.newPage();
+    const agents = page.waitForResponse(/\/agents\?/);
+    await page.goto(`${path}#token=${token}`);
+    expect((await agents).status()).toBe(200);
+    return { visitor, page, requests };
+  }
+
+  test.each(['/', '/app/overview', '/app/new?agent=builder'])(
+    'attack 8: is not in the address or the history of %s',
+    async (path) => {
+      const { page } = await openLink(path);
+      expect(page.url()).toBe(new URL(path, harness.server.url).href);
+      expect(
+        await page.evaluate('document.documentElement.outerHTML + document.referrer'),
+      ).not.toContain(token);
+      await page.goto('/app/overview');
+      await page.goBack();
+      expect(page.url()).not.toContain(token);
+    },
+  );
+
+  test('attack 8: is in no address of a request and in no other header than authorization', async () => {
+    const { page, requests } = await openLink();
+    const agents = page.waitForResponse(/\/agents\?/);
+    await page.goto('/app/overview');
+    await agents;
+    const sent = requests.filter((request) => request.headers()['authorization']?.includes(token));
+    expect(sent.length).toBeGreaterThan(0);
+    // The first navigation is reported with its fragment, which the browser does not send.
+    for (const request of requests.slice(1)) {
+      expect(request.url()).not.toContain(token);
+      const { authorization: _, ...others } = await request.allHeaders();
+      expect(JSON.stringify(others)).not.toContain(token);
+    }
+  });
+
+  test('attack 8: is in no storage that outlives the tab', async () => {
+    const { visitor, page } = await openLink();
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie])');
+    expect(stored).not.toContain(token);
+    expect(JSON.stringify(await visitor.context.storageState())).not.toContain(token);
+    expect(await page.evaluate("sessionStorage.getItem('millrace:token')")).toBe(token);
+  });
+
+  test('attack 8: is not given to a page of another origin', async () => {
+    const { visitor } = await openLink();
+    const other = await visitor.context.newPage();
+    const { port } = new URL(harness.server.url);
+    // The same server by another name is another origin.
+    await visitor.context.unrouteAll();
+    await other.goto(`http://localhost:${port}/`);
+    await other.getByRole('dialog', { name: 'This server requires a token' }).waitFor();
+    expect(await other.evaluate("sessionStorage.getItem('millrace:token')")).toBeNull();
+  });
+});

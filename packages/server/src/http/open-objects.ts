@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+/**
+ * Returns the paths of all object schemas below a schema that silently drop unknown fields. A body
+ * must have none: it uses `closedObject`, or `z.looseObject` where other fields have a meaning.
+ */
+export function openObjectsIn(schema: z.core.$ZodType, path = 'body'): readonly string[] {
+  return visit(schema, path, new Set());
+}
+
+function visit(
+  schema: z.core.$ZodType,
+  path: string,
+  seen: Set<z.core.$ZodType>,
+): readonly string[] {
+  if (seen.has(schema)) return [];
+  seen.add(schema);
+  const inner = (child: z.core.$ZodType, step: string) => visit(child, `${path}${step}`, seen);
+  if (schema instanceof z.ZodObject) {
+    const { shape, catchall } = schema.def;
+    const fields = Object.entries(shape).flatMap(([name, field]) => inner(field, `.${name}`));
+    return [...(catchall === undefined ? [path] : []), ...fields];
+  }
+  if (schema instanceof z.ZodArray) return inner(schema.def.element, '[]');
+  if (schema instanceof z.ZodRecord) return inner(schema.def.valueType, '[]');
+  if (schema instanceof z.ZodUnion)
+    return schema.def.options.flatMap((option, index) => inner(option, `|${index}`));
+  if (schema instanceof z.ZodPipe)
+    return [...inner(schema.def.in, ''), ...inner(schema.def.out, '')];
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault
+  )
+    return inner(schema.def.innerType, '');
+  return leaves.some((leaf) => schema instanceof leaf) ? [] : [`${path} (${schema._zod.def.type})`];
+}
+
+/** Schemas without inner schemas. Any other kind of schema is reported, so that none is missed. */
+const leaves = [
+  ...[z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum, z.ZodNull],
+  ...[z.ZodCustom, z.ZodTransform, z.ZodURL, z.ZodUndefined, z.ZodNever, z.ZodUnknown],
+] as const;

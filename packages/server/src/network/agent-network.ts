@@ -1,0 +1,156 @@
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { type BlockList, isIP, type LookupFunction } from 'node:net';
+import { ServerError } from '../contract/server-error.ts';
+import { addressKind, parseNetworks } from './address-kind.ts';
+
+/** Resolves a host name to all its addresses, as `dns.lookup` does. */
+export type Resolver = (
+  name: string,
+  done: (error: Error | null, addresses: readonly LookupAddress[]) => void,
+) => void;
+
+const systemResolver: Resolver = (name, done) =>
+  systemLookup(name, { all: true, order: 'verbatim' }, (error, addresses) =>
+    done(error, addresses ?? []),
+  );
+
+/** The kinds of networks that can be named in `agentNetworks`. */
+const networkKinds = ['loopback', 'private', 'public'] as const;
+
+/** Names of metadata services. They are refused before they are resolved. */
+const forbiddenNames = new Set([
+  ...['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data'],
+  ...['instance-data.ec2.internal', 'metadata.tencentyun.com', 'metadata.platformequinix.com'],
+  ...['metadata.packet.net', 'rancher-metadata'],
+]);
+
+/**
+ * Decides to which addresses the server connects when it calls a remote agent. The decision is made
+ * for each connection, with the addresses that this connection uses, so a name that resolves to
+ * another address later does not get around it.
+ */
+export class AgentNetwork {
+  readonly #kinds: Set<string>;
+  readonly #networks: BlockList;
+  readonly #resolve: Resolver;
+
+  /** `allowed` has `loopback`, `private`, `public`, and networks such as `10.1.0.0/16`. */
+  constructor(allowed: readonly string[], resolve: Resolver = systemResolver) {
+    const isKind = (name: string) => networkKinds.some((kind) => kind === name);
+    const networks = parseNetworks(allowed.filter((name) => !isKind(name)));
+    if (networks === undefined) throw invalidNetworks();
+    this.#kinds = new Set(allowed.filter(isKind));
+    this.#networks = networks;
+    this.#resolve = resolve;
+  }
+
+  /** Allows another kind of network. */
+  allow(kind: (typeof networkKinds)[number]): void {
+    this.#kinds.add(kind);
+  }
+
+  /** Throws `invalid` if the server cannot or must not call an agent at this URL. */
+  async assertUrl(text: string): Promise<void> {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+    // A query or a fragment would hide the path that is appended to the URL.
+    const isPlain = isHttp && !/[?#]/.test(text) && url.username === '' && url.password === '';
+    if (!isPlain) {
+      const message =
+        'Cannot register the agent: acp_url must be an http or https URL without user, query and fragment';
+      throw new ServerError('invalid', message);
+    }
+    const problem = await this.#problemOf(hostOf(url));
+    if (problem !== undefined)
+      throw new ServerError('invalid', `Cannot register the agent: ${problem}`);
+  }
+
+  /** Throws if the host of a URL is an address that the server must not connect to. */
+  assertHost(url: URL): void {
+    const host = hostOf(url);
+    const problem = isIP(host) === 0 ? this.#problemOfName(host) : this.#problemOfAddress(host);
+    if (problem !== undefined) throw refusedAddress(problem);
+  }
+
+  /** Resolves a name for `net.connect`. Fails if any of its addresses is refused. */
+  readonly lookup: LookupFunction = (name, options, done) => {
+    this.#resolve(name, (error, addresses) => {
+      const problem = this.#problemOfAll(addresses);
+      if (error !== null) done(error, '');
+      else if (problem !== undefined) done(refusedAddress(problem), '');
+      else giveAddresses(addresses, options, done);
+    });
+  };
+
+  async #problemOf(host: string): Promise<string | undefined> {
+    if (isIP(host) !== 0) return this.#problemOfAddress(host);
+    const problem = this.#problemOfName(host);
+    if (problem !== undefined) return problem;
+    const { promise, resolve } = Promise.withResolvers<readonly LookupAddress[]>();
+    // A name that does not resolve yet is accepted. Each connection checks it again.
+    this.#resolve(host, (_error, addresses) => resolve(addresses));
+    return this.#problemOfAll(await promise);
+  }
+
+  #problemOfName(name: string): string | undefined {
+    const isForbidden = forbiddenNames.has(name.toLowerCase().replace(/\.$/, ''));
+    return isForbidden ? problems.forbidden : undefined;
+  }
+
+  #problemOfAll(addresses: readonly LookupAddress[]): string | undefined {
+    for (const { address } of addresses) {
+      const problem = this.#problemOfAddress(address);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  /** The message names the kind of address only. The address may be a secret of the network. */
+  #problemOfAddress(address: string): string | undefined {
+    const kind = addressKind(address);
+    const isListed = () => this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+    return kind !== 'forbidden' && (this.#kinds.has(kind) || isListed())
+      ? undefined
+      : problems[kind];
+  }
+}
+
+const problems = {
+  forbidden:
+    'its host is a link-local, multicast or metadata address. Use the address at which the agent listens',
+  loopback:
+    'its host is this machine, which `agentNetworks` does not allow. Add "loopback" to allow it',
+  private:
+    'its host is in a private network, which `agentNetworks` does not allow. Add "private" or the network to allow it',
+  public:
+    'its host is in the internet, which `agentNetworks` does not allow. Add "public" to allow it',
+};
+
+/** The agent is not called, and the call is not repeated. */
+function refusedAddress(problem: string): ServerError {
+  const details = { reason: 'address_refused' };
+  return new ServerError('agent_failed', `Cannot call the agent: ${problem}`, {}, { details });
+}
+
+function invalidNetworks(): ServerError {
+  const message =
+    'Cannot use these agent networks. Use loopback, private, public, or networks such as 10.1.0.0/16';
+  return new ServerError('invalid', message);
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function giveAddresses(
+  addresses: readonly LookupAddress[],
+  { all, family }: LookupOptions,
+  done: Parameters<LookupFunction>[2],
+): void {
+  const wanted = family === 4 || family === 6 ? family : undefined;
+  const usable = addresses.filter((one) => wanted === undefined || one.family === wanted);
+  const [first] = usable;
+  if (first === undefined) done(new Error('The host name has no address'), '');
+  else if (all === true) done(null, [...usable]);
+  else done(null, first.address, first.family);
+}

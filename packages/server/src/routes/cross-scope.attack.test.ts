@@ -1,0 +1,99 @@
+import { memoryLog } from '@millrace/log';
+import { TestClock } from '@millrace/log/suite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { memoryRows } from '../rows/memory-rows.ts';
+import {
+  type AgentData,
+  guarded,
+  nothing,
+  ScopeServer,
+  type TestAnswer,
+} from '../testing/scope-requests.ts';
+import { testToken } from '../testing/servers/test-server.ts';
+
+// Every operation, with every kind of token that must not be enough for it. Each combination is one
+// attack.
+
+const clock = new TestClock();
+const rows = memoryRows();
+const log = memoryLog();
+let server: ScopeServer;
+let others: AgentData;
+const tokens: Record<string, string> = {};
+
+beforeAll(async () => {
+  await using open = await ScopeServer.start({ rows, log, clock, tokens: 'none' });
+  const issuedOpenly = await (
+    await fetch(new URL('/tokens', open.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+  ).json();
+  server = await ScopeServer.start({ rows, log, clock });
+  const own = await server.createData('own');
+  others = await server.createData('others');
+  Object.assign(tokens, {
+    open: (issuedOpenly as { readonly token: string }).token,
+    unknown: `mr_${'x'.repeat(43)}`,
+    cut: testToken('operator').slice(0, -1),
+    empty: '',
+    expired: await server.createToken({ expires_in: 1 }),
+    agent: await server.createToken({ agent_id: own.agent_id }),
+    agentName: await server.createToken({ agent_name: 'own' }),
+    task: await server.createToken({ task_id: own.task_id }),
+    reader: await server.createToken({ read_only: true }),
+  });
+  clock.jump(1000);
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe.each(guarded.map((operation) => [operation.name, operation] as const))(
+  '%s',
+  (_, operation) => {
+    test.each([
+      ['no token', undefined],
+      ['an unknown token', 'unknown'],
+      ['a part of the operator token', 'cut'],
+      ['an empty token', 'empty'],
+      ['an expired token', 'expired'],
+      ['a token that a server without tokens issued', 'open'],
+    ])('attack 20: is rejected with %s', async (_what, name) => {
+      const token = name === undefined ? undefined : tokens[name];
+      expect((await server.send(token, operation, others)).status).toBe(401);
+    });
+
+    test.each([
+      ['another agent', 'agent'],
+      ['another agent, requested by name', 'agentName'],
+      ['another agent’s task', 'task'],
+    ])(
+      'attack 20: is rejected with the token of %s, as if nothing existed',
+      async (_what, name) => {
+        const answer = await server.send(tokens[name], operation, others);
+        expect([403, 404]).toContain(answer.status);
+        expect(answer.text).not.toContain('classified');
+        // A missing thing is rejected with the same text, so that a client cannot find out what
+        // exists.
+        const absent = await server.send(tokens[name], operation, nothing);
+        const [a, b] = [masked(answer, others), masked(absent, nothing)];
+        if (a.status === 404 && b.status === 404) expect(a).toEqual(b);
+      },
+    );
+  },
+);
+
+test.each(
+  guarded
+    .filter(({ method }) => method !== 'GET')
+    .map((operation) => [operation.name, operation] as const),
+)('attack 20: %s is rejected with a read-only token', async (_, operation) => {
+  expect((await server.send(tokens['reader'], operation, others)).status).toBe(403);
+});
+
+/** Removes the names that the request contained. */
+function masked({ status, text }: TestAnswer, of: AgentData): TestAnswer {
+  const names = Object.values(of).toSorted((a, b) => b.length - a.length);
+  return { status, text: names.reduce((left, name) => left.replaceAll(name, '…'), text) };
+}

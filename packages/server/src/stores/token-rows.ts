@@ -1,0 +1,59 @@
+import type { JsonObject } from '@millrace/core';
+import type { Row } from '../contract/rows.ts';
+import type { Grant, Scope } from '../contract/service.ts';
+
+/** A token as it is stored. The text of the token is stored nowhere. */
+export interface StoredToken extends Grant {
+  /** The SHA-256 hash of the token. It is not secret. */
+  readonly id: string;
+  readonly label: string | null;
+  readonly createdAt: number;
+  /**
+   * False if a server without tokens issued this one. Everybody who reached that server could have
+   * requested it, so a server with tokens does not accept it.
+   */
+  readonly isGuarded: boolean;
+}
+
+/** Creates the row of a token. */
+export function toTokenRow(
+  token: Omit<StoredToken, 'createdAt'>,
+): Pick<Row, 'id' | 'keys' | 'data'> {
+  const { id, scope, label, isReadOnly, expiresAt, isGuarded } = token;
+  const data: JsonObject = {
+    ...{ scope: { ...scope }, label, is_read_only: isReadOnly, expires_at: expiresAt },
+    is_guarded: isGuarded,
+  };
+  return { id, keys: rowKeysOf(scope), data };
+}
+
+/** Reads a stored token. Returns undefined if its rights are not readable, so it gives none. */
+export function fromTokenRow({ id, data, createdAt }: Row): StoredToken | undefined {
+  const scope = readScope(data['scope']);
+  const { label = null, expires_at: expiresAt = null } = data;
+  const isReadOnly = data['is_read_only'] ?? false;
+  if (scope === undefined || typeof isReadOnly !== 'boolean') return undefined;
+  if (expiresAt !== null && typeof expiresAt !== 'number') return undefined;
+  const isGuarded = data['is_guarded'] === true;
+  const text = typeof label === 'string' ? label : null;
+  return { id, scope, label: text, isReadOnly, expiresAt, isGuarded, createdAt };
+}
+
+function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {
+  switch (scope.kind) {
+    case 'all':
+      return {};
+    case 'agent':
+      return { agent_id: scope.agentId };
+    case 'task':
+      return { task_id: scope.taskId };
+  }
+}
+
+function readScope(value: unknown): Scope | undefined {
+  const { kind, agentId, taskId } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'all') return { kind };
+  if (kind === 'agent' && typeof agentId === 'string') return { kind, agentId };
+  if (kind === 'task' && typeof taskId === 'string') return { kind, taskId };
+  return undefined;
+}

@@ -1,0 +1,212 @@
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { createServer, type Server, type ServerOptions } from '../create-server.ts';
+import { allRoutes } from '../routes/all-routes.ts';
+import { testToken } from './servers/test-server.ts';
+
+// Requests for every operation of the server, and two agents with data that they must not share.
+
+const answer = { type: 'text', author: 'agent', content: 'classified' } as const;
+
+/** An agent whose answers another agent must not see. */
+const secretAgent = (name: string): ServedAgent => ({
+  ...{ type: 'sync', name },
+  onMessage: async () => answer,
+});
+
+/** Everything that belongs to one agent, by its parameter name. */
+export interface AgentData {
+  readonly agent_id: string;
+  readonly agent_name: string;
+  readonly task_id: string;
+  readonly task_name: string;
+  /** A chat is a task with its name. */
+  readonly chat_id: string;
+  readonly message_id: string;
+  readonly event_id: string;
+  readonly state_id: string;
+  readonly span_id: string;
+  readonly tracker_id: string;
+  readonly token_id: string;
+  readonly hash: string;
+}
+
+/** Ids of things that do not exist. */
+export const nothing: AgentData = {
+  ...{ agent_id: 'a'.repeat(24), agent_name: 'no-agent', task_id: 'b'.repeat(24) },
+  ...{ task_name: 'no such task', chat_id: 'no such task' },
+  ...{ message_id: `${'b'.repeat(24)}.0.0.x`, hash: '0'.repeat(64) },
+  ...{ event_id: `${'b'.repeat(24)}.1`, state_id: 'no-state', span_id: 'no-span' },
+  ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64) },
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
+export type Json = any;
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+type Fill = (of: AgentData) => unknown;
+
+const secretContent = { type: 'text', author: 'user', content: 'classified' };
+export const textChat = { role: 'user', parts: [{ type: 'text', text: 'hi' }] };
+const rpc: Fill = ({ task_id }) => ({
+  method: 'message/send',
+  params: { task_id, content: secretContent },
+});
+
+/** Bodies and queries that name things of an agent. */
+const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: Fill }>> = {
+  'POST /agents/{agent_id}/rpc': { body: rpc },
+  'POST /agents/name/{agent_name}/rpc': { body: rpc },
+  'POST /agents/register': {
+    body: ({ agent_name: name }) => ({
+      ...{ name, description: '', acp_url: 'http://127.0.0.1:1', acp_type: 'sync' },
+    }),
+  },
+  'POST /agents/register-build': {
+    body: ({ agent_name: name }) => ({ name, description: '' }),
+  },
+  'PUT /tasks/{task_id}': { body: () => ({ task_metadata: {} }) },
+  'PUT /tasks/name/{task_name}': { body: () => ({ task_metadata: {} }) },
+  'POST /tasks/{task_id}/commands': { body: () => ({ type: 'abort' }) },
+  'POST /tasks/{task_id}/fork': { body: () => ({}) },
+  'GET /tasks/{task_id}/request': { query: () => ({ turn: 1 }) },
+  'POST /agents/name/{agent_name}/chat': {
+    body: ({ task_name: id }) => ({ id, messages: [textChat] }),
+  },
+  'GET /messages': { query: ({ task_id }) => ({ task_id }) },
+  'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },
+  'POST /messages': { body: ({ task_id }) => ({ task_id, content: secretContent }) },
+  'POST /messages/batch': { body: ({ task_id }) => ({ task_id, contents: [secretContent] }) },
+  'PUT /messages/{message_id}': { body: ({ task_id }) => ({ task_id, content: secretContent }) },
+  'PUT /messages/batch': {
+    body: ({ task_id, message_id }) => ({ task_id, updates: { [message_id]: secretContent } }),
+  },
+  'GET /events': { query: ({ task_id, agent_id }) => ({ task_id, agent_id }) },
+  'POST /states': { body: ({ task_id, agent_id }) => ({ task_id, agent_id, state: {} }) },
+  'GET /states': { query: ({ task_id }) => ({ task_id }) },
+  'PUT /states/{state_id}': { body: () => ({ state: {} }) },
+  'POST /spans': {
+    body: ({ task_id }) => ({
+      ...{ trace_id: 'trace', name: 'x', start_time: '2026-01-01T00:00:00Z', task_id },
+    }),
+  },
+  'GET /spans': { query: ({ task_id }) => ({ task_id }) },
+  'PATCH /spans/{span_id}': { body: () => ({ name: 'y' }) },
+  'GET /tracker': { query: ({ task_id }) => ({ task_id }) },
+  'PUT /tracker/{tracker_id}': { body: () => ({ status: 'x' }) },
+  'GET /agents': { query: ({ task_id }) => ({ task_id }) },
+  'GET /tasks': { query: ({ agent_id }) => ({ agent_id }) },
+  'POST /tokens': { body: ({ agent_id }) => ({ agent_id }) },
+};
+
+const isBodyOptional = /\/(?:complete|fail|cancel|interrupt|terminate|timeout)$/;
+
+/** Every operation. Deletions come last, so that the other operations find something. */
+const operations = allRoutes
+  .map(({ method, path, access, body }) => ({
+    ...{ name: `${method} ${path}`, method, path, access, hasBody: body !== undefined },
+  }))
+  .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
+
+/** Operations that need a token. */
+export const guarded = operations.filter(({ access }) => access !== 'public');
+type Operation = (typeof operations)[number];
+
+/** A valid body for an operation. Undefined if it has none. */
+export function bodyOf({ name, hasBody }: Operation, of: AgentData): Json {
+  const body = inputs[name]?.body?.(of);
+  if (body !== undefined || !hasBody) return body;
+  if (isBodyOptional.test(name)) return {};
+  throw new Error(`Add a body for ${name}`);
+}
+
+/** A server on a real socket with the operator token `testToken('operator')`. */
+export class ScopeServer implements AsyncDisposable {
+  readonly url: string;
+  readonly #server: Server;
+
+  private constructor(server: Server, url: string) {
+    this.#server = server;
+    this.url = url;
+  }
+
+  static async start(options: Partial<ServerOptions> = {}): Promise<ScopeServer> {
+    const agents = [secretAgent('own'), secretAgent('others')];
+    const limits = { wrongTokensPerSecond: 1e6, wrongTokenBurst: 1e6 };
+    const tokens = [testToken('operator')];
+    const server = createServer({ agents, tokens, limits, ...options });
+    return new ScopeServer(server, (await server.listen({ port: 0 })).url);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.close();
+  }
+
+  async ask(
+    token: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<TestAnswer> {
+    const response = await fetch(new URL(path, this.url), {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+    if (isStream) await response.body?.cancel();
+    return { status: response.status, text: isStream ? '' : await response.text() };
+  }
+
+  /** Sends a valid request of the operation that names things of an agent. */
+  send(
+    token: string | undefined,
+    operation: Operation,
+    of: AgentData,
+    body: unknown = bodyOf(operation, of),
+  ): Promise<TestAnswer> {
+    const { name, method, path } = operation;
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: keyof AgentData) =>
+      encodeURIComponent(of[field] ?? 'nothing'),
+    );
+    const search = new URLSearchParams((inputs[name]?.query?.(of) ?? {}) as Record<string, string>);
+    return this.ask(token, method, `${filled}?${search}`, body);
+  }
+
+  async asOperator(method: string, path: string, body?: unknown): Promise<Json> {
+    const { status, text } = await this.ask(testToken('operator'), method, path, body);
+    if (status >= 300) throw new Error(`${method} ${path} failed with ${status}: ${text}`);
+    return JSON.parse(text);
+  }
+
+  async createToken(body: object): Promise<string> {
+    return (await this.asOperator('POST', '/tokens', body)).token;
+  }
+
+  /** Creates one thing of each kind for an agent. */
+  async createData(agent_name: string): Promise<AgentData> {
+    const { id: agent_id } = await this.asOperator('GET', `/agents/name/${agent_name}`);
+    const task_name = `task of ${agent_name}`;
+    const create = { method: 'task/create', params: { name: task_name } };
+    const { result: task } = await this.asOperator('POST', `/agents/${agent_id}/rpc`, create);
+    const task_id = task.id as string;
+    const message = await this.asOperator('POST', '/messages', { task_id, content: secretContent });
+    const state = { task_id, agent_id, state: { a: 'classified' } };
+    const { id: state_id } = await this.asOperator('POST', '/states', state);
+    const start_time = '2026-01-01T00:00:00Z';
+    const span = { trace_id: 'trace', name: 'classified', start_time, task_id };
+    const { id: span_id } = await this.asOperator('POST', '/spans', span);
+    const { id: token_id } = await this.asOperator('POST', '/tokens', { agent_id });
+    return {
+      ...{ agent_id, agent_name, task_id, task_name, chat_id: task_name, state_id },
+      ...{ message_id: message.id, event_id: `${task_id}.1`, span_id, tracker_id: task_id },
+      ...{ token_id, hash: nothing.hash },
+    };
+  }
+}

@@ -1,0 +1,32 @@
+import type { SandboxLimits, SandboxRequest } from '../contract/sandbox.ts';
+
+/** The limits of one command, with the defaults filled in. */
+export type CommandLimits = { readonly [Name in keyof SandboxLimits]-?: number };
+
+/** Fills in the defaults. */
+export function commandLimits(given: SandboxLimits = {}): CommandLimits {
+  return {
+    processes: given.processes ?? 4096,
+    openFiles: given.openFiles ?? 65_536,
+    fileBytes: given.fileBytes ?? 16 * 2 ** 30,
+  };
+}
+
+/**
+ * Returns a command that sets the limits and then runs the given command. A limit that the system
+ * has set lower stays. Shells use different letters for the number of processes.
+ */
+export function withLimits(
+  command: SandboxRequest['command'],
+  { processes, openFiles, fileBytes }: CommandLimits,
+): readonly string[] {
+  const blocks = Math.ceil(fileBytes / 512);
+  const script = [
+    'ulimit -c 0 2>/dev/null',
+    `ulimit -n ${openFiles} 2>/dev/null`,
+    `ulimit -f ${blocks} 2>/dev/null`,
+    `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
+    'exec "$@"',
+  ].join('\n');
+  return ['/bin/sh', '-c', script, 'sh', ...command];
+}

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import type { Sandbox } from '../contract/sandbox.ts';
+
+const probeTimeoutMs = 5000;
+
+/**
+ * Runs a program in the strictest view, because an installed sandbox may be forbidden here. Returns
+ * the problem, if there is one.
+ */
+export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined> {
+  const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
+  const { program, args, fds, finish } = await sandbox.prepare(request);
+  try {
+    return await new Promise((resolve) => {
+      const env = { PATH: '/usr/bin:/bin' };
+      const stdio = ['ignore', 'ignore', 'pipe', ...fds] as ('ignore' | 'pipe' | number)[];
+      const child = spawn(program, args, { env, stdio, timeout: probeTimeoutMs, killSignal: 9 });
+      const said: Buffer[] = [];
+      child.stderr?.on(
+        'data',
+        (bytes: Buffer) => void (said.length < maxLines && said.push(bytes)),
+      );
+      child.once('error', ({ message }) => resolve(message));
+      child.once('close', (code) => resolve(code === 0 ? undefined : problemOf(said, code)));
+    });
+  } finally {
+    await finish();
+  }
+}
+
+const maxLines = 10;
+
+function problemOf(said: readonly Buffer[], code: number | null): string {
+  const [line = ''] = Buffer.concat(said).toString('utf8').trim().split('\n');
+  return line.replace(/^(?:bwrap|sandbox-exec): /, '') || `it ended with code ${code}`;
+}

@@ -1,0 +1,86 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { type SandboxExecView, sandboxExecProfile } from './sandbox-exec.ts';
+
+// The text of the profile is tested here. No test runs it, because that needs macOS.
+
+const home = join('/Users', 'me');
+const profile = (given: Partial<SandboxExecView> & Pick<SandboxExecView, 'root'>) =>
+  sandboxExecProfile({
+    ...{ view: 'workspace', network: false, unixSockets: false, temporary: '/private/tmp/own' },
+    ...{ writable: [], hidden: [`${home}/.ssh`], protected: [], ...given },
+  }).split('\n');
+
+test('commands write to the workspace and to a folder of their own, after all writing is refused', () => {
+  const root = temporaryFolder();
+  const lines = profile({ root, writable: [`${home}/.cache`] });
+  const refused = lines.indexOf('(deny file-write*)');
+  const allowed = lines.findIndex((line) => line.startsWith('(allow file-write* (subpath'));
+  expect(refused).toBeGreaterThan(0);
+  expect(allowed).toBeGreaterThan(refused);
+  expect(lines[allowed]).toBe(
+    `(allow file-write* (subpath "/private/tmp/own") (subpath "${root}") (subpath "${home}/.cache"))`,
+  );
+});
+
+test('with less rights, commands write only to a folder of their own', () => {
+  const root = temporaryFolder();
+  for (const view of ['read-only', 'closed'] as const)
+    expect(profile({ root, view })).toContain('(allow file-write* (subpath "/private/tmp/own"))');
+});
+
+test('settings of git and protected files are refused after the workspace is allowed', () => {
+  const root = temporaryFolder();
+  mkdirSync(join(root, '.git'));
+  const lines = profile({ root, protected: [join(root, 'a/b')] });
+  const allowed = lines.findIndex((line) => line.startsWith('(allow file-write* (subpath'));
+  const refused = lines.findIndex((line) => line.startsWith('(deny file-write* (subpath'));
+  expect(refused).toBeGreaterThan(allowed);
+  for (const name of ['.git/hooks', '.git/config', '.git/commondir', 'HEAD', 'a/b'])
+    expect(lines[refused]).toContain(`(subpath "${join(root, name)}")`);
+  const kept = lines.find((line) => line.startsWith('(deny file-write-unlink'));
+  for (const name of ['.', '.git', 'a']) expect(kept).toContain(`(literal "${join(root, name)}")`);
+});
+
+test('without a repository, none can be created', () => {
+  const root = temporaryFolder();
+  expect(profile({ root }).join('\n')).toContain(`(subpath "${root}/.git")`);
+});
+
+test('keys are refused last', () => {
+  const root = temporaryFolder();
+  for (const view of ['workspace', 'read-only', 'closed'] as const)
+    expect(profile({ root, view }).at(-1)).toBe(
+      `(deny file-read* file-write* (subpath "${home}/.ssh"))`,
+    );
+});
+
+test('the network is refused, or UNIX sockets except the one for names', () => {
+  const root = temporaryFolder();
+  expect(profile({ root })).toContain('(deny network*)');
+  const open = profile({ root, network: true });
+  expect(open).not.toContain('(deny network*)');
+  expect(open).toContain('(deny network-outbound (remote unix-socket))');
+  const sockets = profile({ root, network: true, unixSockets: true });
+  expect(sockets.join('\n')).not.toContain('unix-socket');
+});
+
+test('the closed view hides personal folders, but not the workspace', () => {
+  const root = temporaryFolder();
+  const lines = profile({ root, view: 'closed' });
+  const hidden = lines.findIndex((line) => line.startsWith('(deny file-read* (subpath "/Users")'));
+  const shown = lines.findIndex((line) => line.startsWith('(allow file-read* (subpath'));
+  expect(hidden).toBeGreaterThan(0);
+  expect(shown).toBeGreaterThan(hidden);
+  expect(lines[shown]).toContain(`(subpath "${root}")`);
+});
+
+test('a path cannot end its quotation', () => {
+  const root = temporaryFolder();
+  const evil = '/a") (allow file-write* (subpath "/';
+  const text = profile({ root, hidden: [evil, '/b\\c'] }).at(-1);
+  expect(text).toContain('(subpath "/a\\") (allow file-write* (subpath \\"/")');
+  expect(text).toContain('(subpath "/b\\\\c")');
+});

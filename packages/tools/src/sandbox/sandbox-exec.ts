@@ -1,0 +1,139 @@
+import { existsSync, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type {
+  PreparedCommand,
+  SandboxOptions,
+  SandboxProfile,
+  SandboxRequest,
+  SandboxSearch,
+} from '../contract/sandbox.ts';
+import { commandLimits, withLimits } from './command-limits.ts';
+import { keyPlaces } from './key-places.ts';
+import { probeSandbox } from './probe-sandbox.ts';
+import { isBelow } from './protected-paths.ts';
+
+const program = '/usr/bin/sandbox-exec';
+
+/** Checks whether the sandbox of macOS can run here, and returns one that uses it. */
+export async function findSandboxExec(options: SandboxOptions): Promise<SandboxSearch> {
+  if (!existsSync(program)) {
+    const reason = `${program} does not exist`;
+    return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
+  }
+  const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
+  process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
+  const { profile = 'workspace', network = false, unixSockets = false } = options;
+  const limits = commandLimits(options.limits);
+  const prepare = async (request: SandboxRequest): Promise<PreparedCommand> => {
+    const { root, view = profile, hide = [] } = request;
+    const { keys, startUp } = keyPlaces(process.env);
+    const text = sandboxExecProfile({
+      ...{ root, view, temporary, unixSockets },
+      network: (request.network ?? network) && view !== 'closed',
+      writable: options.writable ?? [],
+      hidden: [...keys, ...(options.hide ?? []), ...hide],
+      protected: [...startUp, ...(options.protect ?? []).map((path) => join(root, path))],
+    });
+    return {
+      program,
+      args: ['-p', text, '--', ...withLimits(request.command, limits)],
+      env: { ...request.env, TMPDIR: temporary, XDG_CACHE_HOME: join(temporary, '.cache') },
+      ...{ fds: [], endsTogether: false, blocked: new AbortController().signal },
+      finish: async () => [],
+    };
+  };
+  const sandbox = { name: 'sandbox-exec', profile, network, prepare } as const;
+  const problem = await probeSandbox(sandbox);
+  if (problem === undefined) return { sandbox };
+  const reason = `sandbox-exec cannot run: ${problem}`;
+  return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
+}
+
+/** What a profile permits, with absolute paths. */
+export interface SandboxExecView {
+  readonly root: string;
+  readonly view: SandboxProfile | 'closed';
+  readonly network: boolean;
+  readonly unixSockets: boolean;
+  readonly temporary: string;
+  readonly writable: readonly string[];
+  readonly hidden: readonly string[];
+  readonly protected: readonly string[];
+}
+
+/** Folders that the closed view hides, except for the workspace. */
+const personalFolders = ['/Users', '/Volumes', '/private/var', '/private/tmp', '/private/etc'];
+const devices = ['/dev/null', '/dev/zero', '/dev/stdout', '/dev/stderr', '/dev/dtracehelper'];
+
+/**
+ * Returns the profile for macOS. The last rule that matches decides, so refusals follow
+ * permissions. A rule covers a path also if nothing is there yet.
+ */
+export function sandboxExecProfile(view: SandboxExecView): string {
+  const { root, network, unixSockets, temporary } = view;
+  const writable = view.view === 'workspace' ? [root, ...view.writable] : [];
+  const guarded = [...gitPlaces(root), ...view.protected];
+  const parents = new Set(guarded.flatMap((path) => foldersBetween(root, path)));
+  return [
+    '(version 1)',
+    '(allow default)',
+    ...(network ? [] : ['(deny network*)']),
+    ...(network && !unixSockets
+      ? [
+          '(deny network-outbound (remote unix-socket))',
+          '(allow network-outbound (literal "/private/var/run/mDNSResponder"))',
+        ]
+      : []),
+    '(deny signal)',
+    '(allow signal (target same-sandbox))',
+    '(deny process-info*)',
+    '(allow process-info* (target same-sandbox))',
+    ...['(deny appleevent-send)', '(deny lsopen)', '(deny system-privilege)', '(deny mach-priv*)'],
+    '(deny mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.securityd"))',
+    '(deny file-write*)',
+    rule('allow file-write*', 'subpath', [temporary, ...writable]),
+    rule('allow file-write*', 'literal', devices),
+    '(allow file-write* (regex #"^/dev/(tty|fd/|ttys)"))',
+    rule('deny file-write*', 'subpath', guarded),
+    // Otherwise a command could move a parent folder away and put another one in its place.
+    rule('deny file-write-unlink', 'literal', [root, ...parents]),
+    ...(view.view === 'closed'
+      ? [
+          rule('deny file-read*', 'subpath', personalFolders),
+          rule('allow file-read-metadata', 'literal', foldersAbove(root)),
+          rule('allow file-read*', 'subpath', [root, temporary]),
+        ]
+      : []),
+    rule('deny file-read* file-write*', 'subpath', view.hidden),
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+function rule(action: string, filter: 'literal' | 'subpath', paths: readonly string[]): string {
+  const filters = paths.map((path) => `(${filter} ${quote(path)})`);
+  return filters.length === 0 ? '' : `(${action} ${filters.join(' ')})`;
+}
+
+/** Quotes a path for the profile language, in which a backslash escapes. */
+function quote(path: string): string {
+  return `"${path.replace(/[\\"]/g, '\\$&')}"`;
+}
+
+/** The places in which git finds programs to run. A missing repository cannot be created. */
+function gitPlaces(root: string): readonly string[] {
+  const git = join(root, '.git');
+  const isRepository = lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true;
+  const names = ['hooks', 'config', 'config.worktree', 'commondir', 'modules', 'worktrees'];
+  return [...(isRepository ? names.map((name) => join(git, name)) : [git]), join(root, 'HEAD')];
+}
+
+function foldersBetween(root: string, path: string): readonly string[] {
+  return foldersAbove(path).filter((folder) => isBelow(root, folder));
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...foldersAbove(parent)];
+}
