@@ -47,7 +47,6 @@ async function askToRun(
  * stops, or its card is on the screen.
  */
 async function finish(terminal: TestTerminal): Promise<void> {
-  // Longer than an answer needs to take effect.
   const idle = /waiting for your answer|Reason for denying|Enter sends/;
   await terminal.waitFor(idle);
   for (let left = 5; left > 0; left--) {
@@ -55,7 +54,7 @@ async function finish(terminal: TestTerminal): Promise<void> {
     if (screen.includes(idleHint)) break;
     if (screen.includes('waiting for your answer')) await waitForDialogOrEnd(terminal);
     await terminal.press('Escape');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await terminal.waitUntil((next) => next !== screen, 'a change after Esc');
   }
   await terminal.waitFor(idleHint);
 }
@@ -108,6 +107,26 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     expect(savedRules()).toBe('');
     // What was typed is in the prompt.
     expect(await terminal.screen()).toContain(`> ${sentence}`);
+  });
+
+  test('attack 5: a rule is saved only by a second, separate key, and exactly as it was shown', async (context) => {
+    const { terminal, hasRun, savedRules } = await askToRun(context, 'touch ran');
+    await waitForDialog(terminal);
+    await terminal.press('a');
+    await terminal.waitFor('save this rule for this folder?');
+    await terminal.typeAtOnce('y\r');
+    await terminal.waitFor('In the prompt: ay');
+    await waitForDialog(terminal);
+    await terminal.press('a');
+    const screen = await terminal.waitFor('save this rule for this folder?');
+    await terminal.saveScreen('second-step');
+    expect(screen).toContain('│ bash=touch ran');
+    expect([hasRun(), savedRules()]).toEqual([false, '']);
+    await terminal.waitFor('y approves');
+    await terminal.press('y');
+    await terminal.waitFor('The end.');
+    expect(hasRun()).toBe(true);
+    expect(savedRules()).toContain('"bash=touch ran"');
   });
 
   test.for([

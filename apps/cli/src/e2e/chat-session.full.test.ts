@@ -40,7 +40,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     const terminal = await open({ columns: 200, env: { MILLRACE_MODEL: '' } });
     expect(await startChat(terminal)).toMatch(/\nUsing .*\/help lists commands/);
     await terminal.press('C-d');
-    await terminal.waitFor(/\/help lists[^\n]*\n+\$/);
+    await terminal.waitFor(/\/help lists[\s\S]*\n\$/);
   });
 
   test.for(sizes)(

@@ -7,6 +7,7 @@ import { approvalChoices } from './approval-choices.ts';
 import { choiceListOf } from './choice-list.ts';
 import { fullDialogLines } from './dialog-content.ts';
 import { drawDialog } from './dialog-lines.ts';
+import { ReadContent } from './read-content.ts';
 
 interface DialogOptions {
   readonly name: string;
@@ -122,6 +123,38 @@ describe('the content of a request', () => {
     expect(lines.join('\n')).toContain('rm -rf ~/important');
     expect(lines.join('\n')).toContain('the end');
     expect(view.to).toBe(61);
+  });
+
+  test('includes every field of a command that has an effect', () => {
+    const input = { command: 'make', description: 'Builds', outside_sandbox: true };
+    const text = shown({ name: 'bash', input }).join('\n');
+    expect(text).toContain('outside_sandbox: true');
+    expect(text).not.toContain('Builds');
+  });
+
+  test('includes a path or a command that the title clips', () => {
+    const path = `${'deep/'.repeat(20)}file.ts`;
+    const narrow = shown({ name: 'read', input: { path } }, 30).join('').replaceAll(/[│\s]/g, '');
+    expect(narrow).toContain(path);
+    const written = shown({ name: 'write', input: { path, content: 'x' } }, 30);
+    expect(written.join('').replaceAll(/[│\s]/g, '')).toContain(path);
+  });
+
+  test.for([3, 4, 5, 24])('can be read line by line in a room of %i lines', (room) => {
+    const ask = dialogOf(long);
+    const list = choiceListOf(ask);
+    const content = new ReadContent();
+    const seen: string[] = [];
+    for (let left = 200; left > 0 && !content.isComplete; left--) {
+      const { lines, view } = drawDialog(look(20), ask, list, { room, from: content.from });
+      expect(lines.length).toBeLessThanOrEqual(room);
+      expect(lines.join('\n')).toContain('No (n)');
+      content.show(view);
+      seen.push(...lines);
+      content.scroll(1);
+    }
+    expect(content.isComplete).toBe(true);
+    for (let n = 0; n < 60; n++) expect(seen).toContain(`  │ ${n === 0 ? '$ ' : ''}echo ${n}`);
   });
 
   test('is shown in full on demand', () => {
