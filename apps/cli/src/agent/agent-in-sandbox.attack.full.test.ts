@@ -26,6 +26,7 @@ async function attempt(context: Pick<TestContext, 'skip'>, { input, cwd, args = 
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
     return context.skip(found.reason);
   }
+  found.sandbox.close();
   process.env['AGENT_PRIVATE'] = agentKey;
   onTestFinished(() => void delete process.env['AGENT_PRIVATE']);
   const folder = cwd ?? folderWith({ 'a.txt': 'text' });

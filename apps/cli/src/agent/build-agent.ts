@@ -48,6 +48,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
     protection: protection?.summary,
+    closeSandbox: () => sandbox?.close(),
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
 }
@@ -63,6 +64,7 @@ interface AgentParts {
   readonly changing: readonly Tool[];
   readonly instructions: string;
   readonly protection: string | undefined;
+  readonly closeSandbox: () => void;
 }
 
 function assemble(parts: AgentParts): BuiltAgent {
@@ -98,7 +100,10 @@ function assemble(parts: AgentParts): BuiltAgent {
     preview: (call) => previewChange(parts.workspace, call),
     setQuestionHandler: parts.questions.setHandler,
     with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
-    close: servers.close,
+    close: async () => {
+      await servers.close();
+      parts.closeSandbox();
+    },
   };
 }
 

@@ -9,6 +9,7 @@ export const checkSandbox: Check = async ({ config }) => {
   if (config === undefined) return [];
   try {
     const { sandbox, summary, advice } = await openSandbox(config.sandbox);
+    sandbox?.close();
     if (sandbox !== undefined)
       return [{ about, state: 'ok', text: `${summary} (${sandbox.name})` }];
     const way = advice ?? 'Remove --sandbox off and "sandbox" of your config.json';

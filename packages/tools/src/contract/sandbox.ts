@@ -65,6 +65,8 @@ export interface Sandbox {
   readonly network: boolean;
   /** Prepares one command. Call `finish` of the result in any case. */
   prepare(request: SandboxRequest): Promise<PreparedCommand>;
+  /** Removes the private `/tmp`. No command may run then. Default: when this process exits. */
+  close(): void;
 }
 
 /** A command to confine. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '@millrace/agent';
-import { describe, expect, type TestContext, test } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { SandboxOptions } from '../contract/sandbox.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { countConnections } from '../testing/sandbox/use-sandbox.ts';
@@ -17,8 +17,10 @@ async function confined(context: Pick<TestContext, 'skip'>, options: SandboxOpti
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
     return context.skip(found.reason);
   }
+  const { sandbox } = found;
+  onTestFinished(() => sandbox.close());
   const root = temporaryFolder();
-  const tool = bashTool({ workspace: { root }, sandbox: found.sandbox, timeoutMs: 30_000 });
+  const tool = bashTool({ workspace: { root }, sandbox, timeoutMs: 30_000 });
   const run = (command: string, more: Readonly<Record<string, boolean | number>> = {}) =>
     runTool(tool, { command, ...more });
   return { root, tool, run };
@@ -140,6 +142,7 @@ test('the tool offers what the sandbox can give', async (context) => {
 test('the whole disk cannot be a workspace', async (context) => {
   await confined(context);
   const { sandbox } = await findSandbox();
+  onTestFinished(() => sandbox?.close());
   const tool = bashTool({ workspace: { root: '/' }, sandbox });
   expect((await runTool(tool, { command: 'true' })).text).toContain('whole disk');
 });

@@ -89,7 +89,8 @@ function createHome(filter: Uint8Array): SandboxHome {
   const descriptor = openSync(filterFile, 'r');
   unlinkSync(filterFile);
   const remove = () => {
-    homes.delete(remove);
+    if (!homes.delete(remove)) return;
+    if (homes.size === 0) process.off('exit', removeHomes);
     closeSync(descriptor);
     try {
       rmSync(folder, { recursive: true, force: true });
@@ -158,6 +159,10 @@ class Bubblewrap implements Sandbox {
       this.#leave(root, plan);
       throw error;
     }
+  }
+
+  close(): void {
+    this.#home.remove();
   }
 
   #writable(): readonly string[] {

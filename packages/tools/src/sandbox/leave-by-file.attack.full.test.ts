@@ -314,7 +314,9 @@ async function runAtHome(
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
     return context.skip(found.reason);
   }
-  const bash = bashTool({ workspace: { root: workspace }, sandbox: found.sandbox });
+  const { sandbox } = found;
+  onTestFinished(() => sandbox.close());
+  const bash = bashTool({ workspace: { root: workspace }, sandbox });
   const texts: string[] = [];
   for (const command of commands) texts.push((await runTool(bash, { command })).text);
   return texts.join('\n');

@@ -22,7 +22,11 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
   }
   const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
-  process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
+  const close = () => {
+    process.off('exit', close);
+    rmSync(temporary, { recursive: true, force: true });
+  };
+  process.once('exit', close);
   const { profile = 'workspace', network = false, unixSockets = false } = options;
   const limits = commandLimits(options.limits);
   const prepare = async (request: SandboxRequest): Promise<PreparedCommand> => {
@@ -43,9 +47,10 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       finish: async () => [],
     };
   };
-  const sandbox = { name: 'sandbox-exec', profile, network, prepare } as const;
+  const sandbox = { name: 'sandbox-exec', profile, network, prepare, close } as const;
   const problem = await probeSandbox(sandbox);
   if (problem === undefined) return { sandbox };
+  close();
   const reason = `sandbox-exec cannot run: ${problem}`;
   return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
 }

@@ -36,6 +36,6 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   const reading = closed && { hiddenPaths: async () => closed };
   const { sandbox } = found;
   const bash = bashTool({ workspace: { root }, sandbox, reading, timeoutMs, graceMs: 100 });
-  const { text, isError } = await runTool(bash, input);
+  const { text, isError } = await runTool(bash, input).finally(() => sandbox.close());
   return { text, isError, pid: process.pid };
 }
