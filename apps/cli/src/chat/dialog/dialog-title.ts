@@ -84,7 +84,8 @@ function titleParts(
   const verb = verbs.get(name);
   if (verb === undefined || typeof path !== 'string') return ['Allow ', name, '', '?'];
   const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
-  return [`${verb} `, path, change, '?'];
+  const subject = preview?.isLinked === true ? `${path} → ${preview.file}` : path;
+  return [`${verb} `, subject, change, '?'];
 }
 
 /** Describes the effect on the existing file. */
