@@ -276,8 +276,14 @@ export class ChatApp implements CommandContext {
       print: (blocks) => this.display.print(blocks),
       onChange: () => this.display.requestDraw(),
       putBack: (text) => this.#putBack(text),
+      onCallFinished: () => this.#renewPreviews(),
     });
     return conversation;
+  }
+
+  /** A finished call may have changed the files of the calls that wait. */
+  #renewPreviews(): void {
+    for (const approval of this.#conversation.approvals) void this.#previews.renew(approval);
   }
 
   #newDialogController(): DialogController {
@@ -290,7 +296,7 @@ export class ChatApp implements CommandContext {
       approvals: () => this.#conversation.approvals,
       question: () => this.#questions.first,
       isChild: ({ session }) => session !== this.#conversation.session,
-      preview: this.#previews.previewOf,
+      previews: this.#previews,
       approve: (approval, how) => this.#conversation.approve(approval, how),
       ...{
         approveForSession: remembered.approveForSession,

@@ -70,7 +70,10 @@ export function drawDialog(
   const choices = choiceLines(look, list, { room: choiceRoom, readiness });
   return {
     lines: fitLines(look, [...title, ...body, ...why, ...choices, ...hint]),
-    view: { key: dialogKey(dialog), content, from: start, to: end },
+    view: {
+      ...{ key: dialogKey(dialog), content, from: start, to: end },
+      preview: dialog.type === 'approval' ? dialog.preview : undefined,
+    },
   };
 }
 

@@ -31,6 +31,8 @@ interface ConversationOptions {
   readonly onChange: () => void;
   /** Puts a message that will not be processed back into the prompt. */
   readonly putBack: (text: string) => void;
+  /** Called after a tool call has finished. */
+  readonly onCallFinished: () => void;
 }
 
 /** Recorded as the person who answered an approval. */
@@ -321,6 +323,7 @@ export class Conversation {
     if (type === 'item_started' && event.kind === 'user') this.#unrecordedText = undefined;
     const withdrawn = this.#withdrawals.handle(event);
     if (withdrawn !== undefined) this.#options.putBack(withdrawn);
+    if (type === 'tool_execution_finished') this.#options.onCallFinished();
     // After an abort, the submitted messages are not answered here.
     if (type === 'aborted') this.#submittedMessages.clear();
     // The driver has finished, although its lease may stay for a moment.

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createWorkspace, editTool, previewChange, writeTool } from '@millrace/tools';
+import { expect, onTestFinished, test } from 'vitest';
+import { TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
+
+// What a question shows must be what runs, although files change while the question is open.
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shown-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+function chatIn(folder: string, options: TestChatOptions): TestChat {
+  const workspace = createWorkspace({ root: folder });
+  return new TestChat({
+    ...{ cwd: folder, rows: 40, tools: [editTool(workspace), writeTool(workspace)] },
+    ...{ approve: () => 'ask', preview: (call) => previewChange(workspace, call) },
+    ...options,
+  });
+}
+
+const source = `function test() {\n  // MARK\n}\n${'\n'.repeat(8)}function authorize(user) {\n  return user.isAdmin;\n}\n`;
+const movesMark = {
+  path: 'a.js',
+  edits: [
+    { old_text: '  // MARK\n', new_text: '  check();\n' },
+    { old_text: '  return user.isAdmin;', new_text: '  // MARK\n  return user.isAdmin;' },
+  ],
+};
+const replacesMark = {
+  path: 'a.js',
+  edits: [{ old_text: '  // MARK\n', new_text: '  return true;\n' }],
+};
+const twoEdits = toolCalls(['c1', 'edit', movesMark], ['c2', 'edit', replacesMark]);
+
+test('attack: a call that changes the effect of the next one also changes its preview', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'a.js'), source);
+  const chat = chatIn(folder, { script: [twoEdits, 'Done.'] });
+  await chat.send('Go');
+  await chat.waitForText('Edit a.js (+2 −1)');
+  await chat.quiet();
+  await chat.press('y');
+  // The second change is now in the other function.
+  await chat.until(() => /function authorize[^?]*\+ {3}return true/.test(chat.terminal.screen));
+  await chat.until(() => readFileSync(join(folder, 'a.js'), 'utf8').includes('check()'));
+});
+
+test('attack: an approval of a change of a file that changed meanwhile has no effect', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'a.js');
+  writeFileSync(file, source);
+  const chat = chatIn(folder, { script: [toolCalls(['c1', 'edit', replacesMark]), 'Done.'] });
+  await chat.send('Go');
+  await chat.waitForText('Edit a.js (+1 −1)');
+  await chat.quiet();
+  const moved = source
+    .replace('  // MARK\n', '')
+    .replace('  return user', '  // MARK\n  return user');
+  writeFileSync(file, moved);
+  await chat.press('y');
+  await chat.waitForText('a.js changed after its change was shown');
+  expect(readFileSync(file, 'utf8')).toBe(moved);
+  await chat.until(() => /function authorize[^?]*\+ {3}return true/.test(chat.terminal.screen));
+  // The new change needs a new answer.
+  await chat.quiet();
+  await chat.press('y');
+  await chat.waitForText('Done.');
+  expect(readFileSync(file, 'utf8')).toBe(moved.replace('  // MARK\n', '  return true;\n'));
+});
+
+test('attack: the answer for all calls does not cover a second change of one file', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'a.js'), source);
+  const chat = chatIn(folder, { script: [twoEdits, 'Done.'] });
+  await chat.send('Go');
+  await chat.waitForText('Edit a.js (+2 −1)');
+  await chat.quiet();
+  chat.type('w');
+  await chat.waitForText('Allow these 1? 1 more for the same file later');
+  await chat.quiet();
+  await chat.press('y');
+  await chat.until(() => readFileSync(join(folder, 'a.js'), 'utf8').includes('check()'));
+  await chat.until(() => /function authorize[^?]*\+ {3}return true/.test(chat.terminal.screen));
+  expect(readFileSync(join(folder, 'a.js'), 'utf8')).not.toContain('return true');
+});
