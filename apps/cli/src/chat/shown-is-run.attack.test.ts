@@ -87,3 +87,48 @@ test('attack: the answer for all calls does not cover a second change of one fil
   await chat.until(() => /function authorize[^?]*\+ {3}return true/.test(chat.terminal.screen));
   expect(readFileSync(join(folder, 'a.js'), 'utf8')).not.toContain('return true');
 });
+
+const allowsAll = {
+  path: 'rules.txt',
+  edits: [{ old_text: 'deny', new_text: 'allow', replace_all: true }],
+};
+const withAll = toolCalls(
+  ['c1', 'write', { path: 'notes.txt', content: 'hi\n' }],
+  ['c2', 'edit', allowsAll],
+);
+
+test('attack: the answer for all calls shows every place that replace_all changes', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'rules.txt'), 'a: deny\nb: deny\nc: deny\nd: deny\n');
+  const workspace = createWorkspace({ root: folder });
+  const slow = Promise.withResolvers<void>();
+  const chat = chatIn(folder, {
+    script: [withAll, 'Done.'],
+    preview: async (call) => {
+      if (call.tool === 'edit') await slow.promise;
+      return previewChange(workspace, call);
+    },
+  });
+  await chat.send('Go');
+  await chat.waitForText('Write notes.txt (new)');
+  await chat.quiet();
+  await chat.press('w');
+  expect(chat.terminal.screen).not.toContain('Allow all 2?');
+  slow.resolve();
+  await chat.waitForText('Allow all 2?');
+  for (const name of ['a', 'b', 'c', 'd'])
+    expect(chat.terminal.screen).toContain(`+ ${name}: allow`);
+});
+
+test('attack: replace_all is shown although there is no preview', async () => {
+  const chat = chatIn(temporaryFolder(), {
+    script: [withAll, 'Done.'],
+    preview: async () => undefined,
+  });
+  await chat.send('Go');
+  await chat.waitForText('Write notes.txt');
+  await chat.quiet();
+  chat.type('w');
+  await chat.waitForText('Allow all 2?');
+  expect(chat.terminal.screen).toContain('Edit 1 of 1 replaces all places with its text');
+});

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog } from '../contract/dialog.ts';
-import { diffBody, inputDiff, margin } from '../render/call-body.ts';
+import { diffBody, inputDiff, margin, replaceAllNotes } from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
 
@@ -94,7 +94,15 @@ function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): re
   if (diff !== undefined) {
     const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
     const rest = otherFields(look, fields, diffFields);
-    return [...path, ...rest, ...diffBody(look, revealInvisible(diff), Number.POSITIVE_INFINITY)];
+    // The preview shows every place.
+    const notes = preview?.diff ? [] : replaceAllNotes(name, input);
+    const shownNotes = notes.flatMap((note) => wrapText(look, note, margin));
+    return [
+      ...path,
+      ...rest,
+      ...shownNotes,
+      ...diffBody(look, revealInvisible(diff), Number.POSITIVE_INFINITY),
+    ];
   }
   if (name === 'bash' && typeof fields?.['command'] === 'string') {
     const command = revealHidden(`$ ${fields['command']}`);
