@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { memoryLog } from '@millrace/log';
 import { createWorkspace, editTool, previewChange, writeTool } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 
 // What a question shows must be what runs, although files change while the question is open.
@@ -131,4 +133,23 @@ test('attack: replace_all is shown although there is no preview', async () => {
   chat.type('w');
   await chat.waitForText('Allow all 2?');
   expect(chat.terminal.screen).toContain('Edit 1 of 1 replaces all places with its text');
+});
+
+test('attack: a terminal in another folder previews no file of its own', async () => {
+  const [driven, other] = [temporaryFolder(), temporaryFolder()];
+  const content = Array.from({ length: 12 }, (_, n) => `important ${n}\n`).join('');
+  writeFileSync(join(driven, 'conf.txt'), content);
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  const call = toolCalls(['c1', 'write', { path: 'conf.txt', content: 'x\n' }]);
+  const driver = chatIn(driven, { log, clock, script: [call, 'Done.'] });
+  await driver.send('Go');
+  await driver.waitForText('Write conf.txt (replaces 12 lines)?');
+  const follower = chatIn(other, { log, clock, name: 'second', columns: 120 });
+  await follower.waitForText(`Write conf.txt in ${driven}?`);
+  await follower.quiet();
+  expect(follower.terminal.screen).not.toContain('(new)');
+  // A terminal in the same folder shows the change.
+  const same = chatIn(driven, { log, clock, name: 'third', columns: 120 });
+  await same.waitForText('Write conf.txt (replaces 12 lines)?');
 });

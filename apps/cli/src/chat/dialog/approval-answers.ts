@@ -19,6 +19,8 @@ export interface ApprovalAnswersOptions {
   /** Whether an approval belongs to a sub-agent. */
   readonly isChild: (approval: PendingApproval) => boolean;
   readonly previews: ApprovalPreviews;
+  /** The folder in which the calls run, if it is not the folder of this terminal. */
+  readonly otherFolder: () => string | undefined;
   /** The rule that a permanent answer saves, if there is one. */
   readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
   readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
@@ -68,10 +70,11 @@ export class ApprovalAnswers {
   }
 
   #dialogOf(approval: PendingApproval, others: number): ApprovalDialog {
-    const { isChild, previews, ruleToSave } = this.#options;
+    const { isChild, previews, ruleToSave, otherFolder } = this.#options;
+    const folder = otherFolder();
     return {
       ...{ type: 'approval', approval, isChild: isChild(approval), others },
-      ...{ preview: previews.of(approval), savedRule: ruleToSave(approval) },
+      ...{ preview: previews.of(approval), savedRule: ruleToSave(approval), folder },
     };
   }
 

@@ -49,7 +49,7 @@ class AskedUser {
     this.#dialogs = new DialogController({
       clock: this.clock,
       ...{ approvals: () => this.#waiting, question: () => undefined },
-      ...{ isChild: () => false },
+      ...{ isChild: () => false, otherFolder: () => undefined },
       previews: { of: () => undefined, isReady: () => true, renew: async () => undefined },
       ruleToSave: () => ({ tool: 'bash', command: 'x', exact: true, decision: 'allow' }),
       approve: (one) => approve(false, one),
