@@ -2,7 +2,7 @@ import { WorkspaceError } from '../contract/workspace-error.ts';
 import { protectedLinkError } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
-import { countLines, decodeText } from './text-file.ts';
+import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** The effect that a call of `edit` or `write` would have on the file as it is now. */
@@ -13,6 +13,10 @@ export interface ChangePreview {
   readonly isLinked: boolean;
   /** The change in the format of `diff -u`, with context lines. Empty if nothing would change. */
   readonly diff: string;
+  /** Whether `diff` has only the first 20,000 lines of the change. Default: false. */
+  readonly isCut?: boolean | undefined;
+  /** How the line endings of the file change, such as `LF → CRLF`. Undefined if they stay. */
+  readonly lineEndings?: string | undefined;
   /** Number of added lines. */
   readonly added: number;
   /** Number of removed lines. */
@@ -58,7 +62,10 @@ export async function previewChange(
     return { ...at, ...noDiff, linesBefore: undefined, problem: notTextProblem };
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
-  if (isWrite) return { ...at, ...diffOf(before, content.replaceAll('\r\n', '\n')), linesBefore };
+  if (isWrite) {
+    const endings = lineEndingChange(found, content);
+    return { ...at, ...diffOf(before, withoutCrlf(content)), ...endings, linesBefore };
+  }
   const problem = (text: string) => ({ ...at, ...noDiff, linesBefore, problem: text });
   if (found === undefined) return problem('The file does not exist');
   const applied = applyEdits(found, edits as readonly Edit[]);
@@ -74,9 +81,33 @@ function placeOf(workspace: Pick<Workspace, 'resolve'>, path: string) {
 const notTextProblem = 'The current content is not text and cannot be shown';
 const noDiff = { diff: '', added: 0, removed: 0 } as const;
 
-function diffOf(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {
-  const { text: diff, added, removed } = unifiedDiff(before, after, maxDiffLines);
-  return { diff, added, removed };
+function diffOf(
+  before: string,
+  after: string,
+): Pick<ChangePreview, 'diff' | 'added' | 'removed' | 'isCut'> {
+  const { text: diff, added, removed, isCut } = unifiedDiff(before, after, maxDiffLines);
+  return { diff, added, removed, ...(isCut && { isCut }) };
+}
+
+/** The diff ignores line endings. A new file is expected to have LF. */
+function lineEndingChange(
+  before: TextFile | undefined,
+  content: string,
+): Pick<ChangePreview, 'lineEndings'> {
+  const [was, is] = [
+    endingNames(before?.isCrlf ?? []),
+    endingNames(Array.from(content.matchAll(/\r?\n/g), ([ending]) => ending === '\r\n')),
+  ];
+  const isUsual = was === is || is === 'none' || (was === 'none' && is === 'LF');
+  return isUsual ? {} : { lineEndings: `${was} → ${is}` };
+}
+
+function endingNames(isCrlf: readonly boolean[]): string {
+  const names = [
+    ...(isCrlf.includes(false) ? ['LF'] : []),
+    ...(isCrlf.includes(true) ? ['CRLF'] : []),
+  ];
+  return names.join(' and ') || 'none';
 }
 
 function isEdit(edit: unknown): boolean {

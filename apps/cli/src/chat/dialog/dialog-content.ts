@@ -90,12 +90,17 @@ function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): re
   const { name, input } = approval;
   const clipped = clippedSubject(look, dialog);
   const fields = fieldsOf(input);
-  const diff = preview?.diff || inputDiff(name, input);
+  // A preview that is cut does not show the whole change, but the input does.
+  const effect = preview?.isCut ? undefined : preview?.diff || undefined;
+  const diff = effect ?? inputDiff(name, input);
   if (diff !== undefined) {
     const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
     const rest = otherFields(look, fields, diffFields);
-    // The preview shows every place.
-    const notes = preview?.diff ? [] : replaceAllNotes(name, input);
+    const notes = [
+      ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
+      // The effect shows every place.
+      ...(effect === undefined ? replaceAllNotes(name, input) : []),
+    ];
     const shownNotes = notes.flatMap((note) => wrapText(look, note, margin));
     return [
       ...path,

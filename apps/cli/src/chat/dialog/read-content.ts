@@ -10,6 +10,8 @@ export interface ContentView {
   readonly from: number;
   /** Index after the last line that is shown. */
   readonly to: number;
+  /** Whether the window is too narrow to read the content. Default: false. */
+  readonly isTooNarrow?: boolean | undefined;
   /** The preview that the title and the content show. */
   readonly preview?: ChangePreview | undefined;
 }
@@ -21,6 +23,7 @@ export interface ContentView {
 export class ReadContent {
   #content: readonly string[] | undefined;
   #preview: ChangePreview | undefined;
+  #isTooNarrow = false;
   #seenTo = 0;
   #from = 0;
   #pageLength = 1;
@@ -37,7 +40,9 @@ export class ReadContent {
 
   /** Whether every line was on the screen. */
   get isComplete(): boolean {
-    return this.#content !== undefined && this.#seenTo >= this.#content.length;
+    return (
+      this.#content !== undefined && !this.#isTooNarrow && this.#seenTo >= this.#content.length
+    );
   }
 
   /** Number of lines that were not on the screen. */
@@ -46,7 +51,7 @@ export class ReadContent {
   }
 
   /** Records what was drawn. Returns true if that changes what the user can approve. */
-  show({ content, from, to, preview }: ContentView): boolean {
+  show({ content, from, to, preview, isTooNarrow = false }: ContentView): boolean {
     const wasComplete = this.isComplete;
     // A new preview can change the title alone.
     const isNew =
@@ -54,6 +59,7 @@ export class ReadContent {
     if (isNew) this.#seenTo = 0;
     this.#content = content;
     this.#preview = preview;
+    this.#isTooNarrow = isTooNarrow;
     this.#from = from;
     this.#pageLength = Math.max(1, to - from);
     if (from <= this.#seenTo) this.#seenTo = Math.max(this.#seenTo, to);
