@@ -125,7 +125,7 @@ export class AgentKeys {
     const id = createHash('sha256').update(this.keyOf(agentId)).digest('hex');
     return toTokenRow({
       ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent' },
-      ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded },
+      ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded, isAgentKey: true },
     });
   }
 }

@@ -221,7 +221,14 @@ export interface Grant {
   readonly isReadOnly: boolean;
   /** Milliseconds since 1970. Null: the grant does not expire. */
   readonly expiresAt: number | null;
+  /**
+   * True if the caller is the agent of the scope, with the key that it got when it registered. False
+   * for clients of the agent.
+   */
+  readonly isAgentKey: boolean;
 }
 
 /** The grant of an operator: everything, without an end. */
-export const fullGrant: Grant = { scope: { kind: 'all' }, isReadOnly: false, expiresAt: null };
+export const fullGrant: Grant = {
+  ...{ scope: { kind: 'all' }, isReadOnly: false, expiresAt: null, isAgentKey: false },
+};

@@ -62,7 +62,8 @@ export class TokenStore {
     if (issuer.scope.kind !== 'all' || (issuer.isReadOnly && !isReadOnly))
       throw new ServerError('forbidden', 'Cannot create a token with more rights than your own');
     const token = createToken();
-    const stored = { id: tokenId(token), scope, label, isReadOnly, expiresAt };
+    const rights = { scope, isReadOnly, expiresAt, isAgentKey: false };
+    const stored = { id: tokenId(token), label, ...rights };
     const row = toTokenRow({ ...stored, isGuarded: this.isRequired });
     const { createdAt } = await this.#rows.put('tokens', row, { ifVersion: 0 });
     return { token, ...stored, createdAt };
