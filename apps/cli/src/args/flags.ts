@@ -131,7 +131,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
-      serve: 'Allow the demo to change files and run programs. Default: it only reads',
+      serve: 'Allow the demo to change files and run programs. Default: it asks first',
     },
   },
   'read-only': {

@@ -78,7 +78,8 @@ const mainPage: HelpPage = {
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   serve     Serve agents over HTTP, with streams that clients can resume
-  doctor    Check Node, keys, endpoints, store, terminal and configuration
+  doctor    Check Node, keys, endpoints, store, terminal, sandbox and
+            configuration
   help      Show the help of a command: millrace help sessions
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 aborted, 4 approval needed,

@@ -65,7 +65,6 @@ export function branchOf(head: string): string | undefined {
 const riskyEntries: ReadonlySet<string> = new Set([
   'commondir',
   'config.worktree',
-  'modules',
   'hooks/post-index-change',
   'objects/info/alternates',
   'objects/info/http-alternates',
@@ -85,6 +84,8 @@ async function findContentRisk(own: string): Promise<string | undefined> {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (++count > maxEntries) return '.git has too many entries';
       if (riskyEntries.has(path)) return `it has .git/${path}`;
+      // The sandbox creates the folder, which no command can change then. Empty it is harmless.
+      if (folder === 'modules') return 'it has .git/modules';
       if (path.startsWith('sharedindex.')) return 'the index is split into two files';
       if (!entry.isFile() && !entry.isDirectory())
         return `.git/${path} is neither a file nor a folder`;

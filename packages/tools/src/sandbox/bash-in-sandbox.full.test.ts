@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { SandboxOptions } from '../contract/sandbox.ts';
+import { findRepositoryRisk } from '../git/repository-risk.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { countConnections } from '../testing/sandbox/use-sandbox.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
@@ -58,6 +59,8 @@ describe('a command in the sandbox', () => {
       `git add . && git ${who} commit -qm first && git log --format=%s && git checkout -qb other && git branch`,
     );
     expect(ran.text).toBe('first\n  main\n* other');
+    // The folders that the sandbox creates in .git must not make later git commands a risk.
+    expect(await findRepositoryRisk(root)).toBeUndefined();
     const config = await run('git config user.name evil');
     expect(config).toMatchObject({
       isError: true,

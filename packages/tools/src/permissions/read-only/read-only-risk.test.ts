@@ -109,6 +109,11 @@ describe('git', () => {
     writeFileSync(join(root, '.gitmodules'), '');
     expect(await ruling('git status')).toBe('ask');
     rmSync(join(root, '.gitmodules'));
+    mkdirSync(join(root, '.git/modules'));
+    expect(await ruling('git status')).toBe('allow');
+    mkdirSync(join(root, '.git/modules/inner'));
+    expect(await ruling('git status')).toBe('ask');
+    rmSync(join(root, '.git/modules'), { recursive: true });
     git('init', '-q', 'inner');
     const commit = ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--allow-empty'];
     git('-C', 'inner', ...commit, '-qm', 'one');
