@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { constants, existsSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { closeSync, constants, existsSync, fstatSync, openSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../git/run-git.ts';
+import { createPrivateFolder } from '../sandbox/private-folder.ts';
 
 interface PipeEnds {
   /** A non-blocking file descriptor. The receiver must close it. */
@@ -22,20 +22,45 @@ interface PipeEnds {
  * opened by path, so scripts with `> /dev/stderr` fail on them. `root` is the workspace.
  */
 export async function openPipe(root: string): Promise<PipeEnds> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-'));
-  const path = join(folder, 'pipe');
+  // Without a sandbox, a command can change everything anyway.
+  const away = root === '/' ? [] : [root];
+  let folder: string | undefined;
   try {
+    folder = createPrivateFolder('millrace-', away, 'pipes');
+    const path = join(folder, 'pipe');
     const mkfifo = await findMkfifo(root);
     // Without the keys in the environment of the agent.
     await promisify(execFile)(mkfifo, ['-m', '600', path], { cwd: '/', env: {} });
-    // The reader first, because opening the writer blocks without a reader.
-    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return { reader, writer: openSync(path, constants.O_WRONLY) };
+    return openEnds(path);
   } catch (error) {
     throw pipeError(error);
   } finally {
     // The pipe stays open without its name.
-    await rm(folder, { recursive: true, force: true });
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Opens both ends of the same pipe, even if another process replaces its name. */
+function openEnds(path: string): PipeEnds {
+  const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  // The reader first, because opening the writer blocks without a reader.
+  const reader = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  let writer: number | undefined;
+  try {
+    const first = fstatSync(reader, { bigint: true });
+    if (!first.isFIFO()) throw new Error('another process has replaced it');
+    writer =
+      process.platform === 'linux'
+        ? openSync(`/proc/self/fd/${reader}`, O_WRONLY)
+        : openSync(path, O_WRONLY | O_NOFOLLOW);
+    const second = fstatSync(writer, { bigint: true });
+    if (second.ino !== first.ino || second.dev !== first.dev)
+      throw new Error('another process has replaced it');
+    return { reader, writer };
+  } catch (error) {
+    closeSync(reader);
+    if (writer !== undefined) closeSync(writer);
+    throw error;
   }
 }
 
