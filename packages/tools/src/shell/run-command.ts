@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Clock } from '@millrace/agent';
 import type { PreparedCommand } from '../contract/sandbox.ts';
+import { findProgram } from '../git/run-git.ts';
 import { openPipe, readPipe } from './output-pipe.ts';
 import { killOnExit, stopSession, waitForSession } from './process-session.ts';
 
 interface CommandOptions {
+  /** The path of the shell. */
   readonly shell: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -81,7 +84,29 @@ export function shellCommand(
   command: string,
   { shell }: Pick<CommandOptions, 'shell'>,
 ): readonly [string, ...string[]] {
-  return [shell, '-c', '--', command];
+  // The last word is `$0`, with which the shell starts its messages.
+  return [shell, '-c', '--', command, basename(shell)];
+}
+
+const systemFolders = ['/usr/bin', '/bin'];
+
+/**
+ * Returns the absolute path of a shell. The folders of the system come first on Linux, because
+ * commands that nobody approved see no others. Programs of the workspace do not count.
+ */
+export async function findShell(
+  shell: string,
+  root: string,
+  searchPath: string | undefined,
+): Promise<string> {
+  if (shell.includes('/')) return shell;
+  // A workspace that contains these folders is the whole disk or the system itself.
+  const ofSystem = systemFolders.map((at) => join(at, shell)).find((path) => existsSync(path));
+  if (ofSystem !== undefined && process.platform === 'linux') return ofSystem;
+  const found = (await findProgram(shell, root, searchPath)) ?? ofSystem;
+  if (found !== undefined) return found;
+  const reason = 'there is no such program on PATH outside of the workspace (ENOENT)';
+  throw new Error(`Cannot start ${shell}: ${reason}. Nothing was run`);
 }
 
 function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
@@ -162,7 +187,7 @@ async function waitForExitOrStop(
 }
 
 function startError(cause: unknown, { shell, cwd, confined }: CommandOptions): Error {
-  const program = confined?.program ?? shell;
+  const program = confined?.program ?? basename(shell);
   return new Error(`Cannot start ${program}: ${startErrorReason(cause, cwd)}. Nothing was run`, {
     cause,
   });

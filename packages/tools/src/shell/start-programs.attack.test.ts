@@ -27,9 +27,12 @@ function repositoryWithProgram(name: string, real: string) {
   return { root, mark };
 }
 
-test('attack: a program of the repository named mkfifo does not run with the keys of the agent', async () => {
-  const { root, mark } = repositoryWithProgram('mkfifo', '/usr/bin/mkfifo');
-  const { text } = await runTool(bashTool({ workspace: { root } }), { command: 'echo works' });
-  expect(text).toBe('works');
-  expect(existsSync(mark) ? readFileSync(mark, 'utf8') : 'did not run').toBe('did not run');
-});
+test.for(['mkfifo', 'bash'])(
+  'attack: a program of the repository named %s does not start a command',
+  async (name) => {
+    const { root, mark } = repositoryWithProgram(name, `/usr/bin/${name}`);
+    const { text } = await runTool(bashTool({ workspace: { root } }), { command: 'echo works' });
+    expect(text).toBe('works');
+    expect(existsSync(mark) ? readFileSync(mark, 'utf8') : 'did not run').toBe('did not run');
+  },
+);
