@@ -43,7 +43,9 @@ const mcpServer = z
     env: values(
       `Environment variables of the command, in addition to PATH, HOME and other basic ones. ${named}`,
     ).optional(),
-    cwd: text('The folder in which the command runs. Default: the working folder.').optional(),
+    cwd: text(
+      'The folder in which the command runs, relative to the working folder. Default: the working folder for a server of a project, and the folder of your own configuration for a server of yours.',
+    ).optional(),
     url: text(`The URL of a server, instead of a command. ${named}`).optional(),
     headers: values(`HTTP headers for each request to the url. ${named}`).optional(),
     type: z
