@@ -97,7 +97,9 @@ const sandbox = z
         'Let commands use UNIX sockets, which can lead out of the sandbox. Default: false.',
       ),
     writable: paths('Further places that commands may change, such as a package cache.').optional(),
-    hide: paths('Further places that commands can neither read nor change.').optional(),
+    hide: paths(
+      'Further places that commands can neither read nor change. The places of all files are hidden.',
+    ).optional(),
   })
   .describe('How commands are confined. `millrace doctor` tells what protects you here.');
 
