@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { homeProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
   type CommandPart,
@@ -253,8 +254,11 @@ const protectionText: Readonly<Record<Protection['why'], string>> = {
 
 function protectionOf({ kind, path, isNamesOnly = false }: PathCall): Protection | undefined {
   // The tool `edit` shows lines of the file if it does not find a text.
-  if (kind === 'write') return writeProtection(path.shown) ?? readProtection(path.shown);
-  return isNamesOnly ? undefined : readProtection(path.shown);
+  if (kind === 'write')
+    return (
+      writeProtection(path.shown) ?? readProtection(path.shown) ?? homeProtection(path, 'write')
+    );
+  return isNamesOnly ? undefined : (readProtection(path.shown) ?? homeProtection(path, 'read'));
 }
 
 /**
