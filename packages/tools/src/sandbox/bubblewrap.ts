@@ -17,7 +17,7 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
-import { bubblewrapArgs, sandboxEnv } from './bubblewrap-args.ts';
+import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
 import { createPrivateFolder, isAway } from './private-folder.ts';
@@ -140,10 +140,14 @@ class Bubblewrap implements Sandbox {
     try {
       const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
-      const args = bubblewrapArgs(
-        { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },
-        request.command,
-      );
+      const { outer, inner } = splitEnv(sandboxEnv(env));
+      const args = [
+        ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
+        ...bubblewrapArgs(
+          { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },
+          request.command,
+        ),
+      ];
       // Each command reads the filter from the start, so each needs a descriptor of its own.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const names = watchNames(view === 'workspace' ? plan.watched : []);
@@ -155,7 +159,7 @@ class Bubblewrap implements Sandbox {
       const { blocked } = names;
       const program = this.#program;
       return {
-        ...{ program, args, env: sandboxEnv(env), fds: [filter], endsTogether: true },
+        ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },
         ...{ blocked, finish },
       };
     } catch (error) {

@@ -19,7 +19,7 @@ import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts'
 import { type CollectedOutput, commandOutput } from './command-output.ts';
 import { secretMask } from './mask-secrets.ts';
 import { type CommandOutcome, findShell, runCommand, shellCommand } from './run-command.ts';
-import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
+import { type ShellEnv, safeEnv, traceEnv, withoutOwnLibraries } from './safe-env.ts';
 
 /** Options of `bashTool`. */
 export interface BashToolOptions {
@@ -130,7 +130,8 @@ async function executeCommand(
   const { command } = input;
   const timeoutMs = input.timeout_ms ?? settings.timeoutMs;
   const maxLength = Math.max(maxOutputLength - reservedForNotes, Math.floor(maxOutputLength / 2));
-  const own = traceEnv(safeEnv(process.env, settings.env), trace);
+  const inherited = withoutOwnLibraries(process.env, workspace.root);
+  const own = traceEnv(safeEnv(inherited, settings.env), trace);
   const env = await protectGitLine(command, own, workspace.root);
   const shell = await findShell(settings.shell, workspace.root, env['PATH']);
   const confinement = await confine(input, toolCallId, env, { ...settings, shell });

@@ -63,9 +63,9 @@ export async function runCommand(
 }
 
 function startShell(command: string, writer: number, options: CommandOptions): ChildProcess {
-  const { cwd, signal, confined } = options;
+  const { signal, confined } = options;
   const [shell, ...args] = shellCommand(command, options);
-  const { program = shell, fds = [], env = options.env } = confined ?? {};
+  const { program = shell, fds = [], env = options.env, cwd = options.cwd } = confined ?? {};
   try {
     signal.throwIfAborted();
     // Detached: the child leads its own session and process group.
