@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
@@ -76,6 +76,23 @@ test('what the policy may not read is hidden, and the repository too', async () 
   const deny = { path: 'secrets/**', decision: 'deny' } as const;
   const hidden = await agentIn(root, [deny]).hidden('grep -r KEY .');
   expect(hidden?.toSorted()).toEqual(['.env', '.git', 'secrets'].map((name) => join(root, name)));
+});
+
+test.for([
+  'cat shared',
+  'cat sub/shared',
+  'cat sha*',
+  'cd sub && cat shared',
+  'head -n1 here/hosts',
+])('a link that leads out of the workspace is asked about: %s', async (command) => {
+  const root = workspace();
+  writeTree(root, { 'sub/a.txt': 'a' });
+  for (const name of ['shared', 'sub/shared']) symlinkSync('/etc/hosts', join(root, name));
+  symlinkSync('/etc', join(root, 'here'));
+  symlinkSync('sub/a.txt', join(root, 'inside'));
+  expect(await agentIn(root).decide({ command })).toMatchObject({ decision: 'ask' });
+  const other = await agentIn(root).decide({ command: 'cat inside && grep -rn a sub' });
+  expect(other).toMatchObject({ decision: 'allow', place: 'closed' });
 });
 
 test('a workspace with too many files is asked about', async () => {

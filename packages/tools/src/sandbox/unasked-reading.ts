@@ -1,5 +1,5 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
@@ -57,7 +57,8 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
     // Git can print old versions of hidden files, so only the policy judges it.
     if (usesGit(line)) return undefined;
     if (isDecidedByRule(policy, call) || !namesReadablePaths(policy, line)) return undefined;
-    return findUnreadable(policy);
+    const found = await findUnreadable(policy);
+    return found === undefined || mayFollow(line, found.leaving) ? undefined : found.hidden;
   };
   return {
     hiddenPaths,
@@ -121,6 +122,12 @@ const skipped = 'node_modules';
 /** Holds old versions of hidden files, and often a password in its settings. */
 const repository = '.git';
 
+interface Unreadable {
+  readonly hidden: readonly string[];
+  /** The names of links that lead out of the root. They cannot be hidden. */
+  readonly leaving: ReadonlySet<string>;
+}
+
 /**
  * Finds the files below the root that tools may not read without asking. Returns undefined if there
  * are too many files to check.
@@ -128,8 +135,9 @@ const repository = '.git';
 async function findUnreadable({
   root,
   mayRead,
-}: PermissionPolicy): Promise<readonly string[] | undefined> {
+}: PermissionPolicy): Promise<Unreadable | undefined> {
   const hidden: string[] = [];
+  const leaving = new Set<string>();
   const pending = [''];
   let entries = 0;
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -138,12 +146,31 @@ async function findUnreadable({
     if (entries > maxEntries || hidden.length > maxHidden) return undefined;
     for (const entry of found) {
       const path = join(folder, entry.name);
-      // A link is judged by what it leads to, which is either hidden itself or not there.
+      // A link inside the root is judged by what it leads to, which is either hidden or not.
+      if (entry.isSymbolicLink() && (await leadsOut(root, path))) leaving.add(entry.name);
       if (entry.isSymbolicLink() || (entry.isDirectory() && entry.name === skipped)) continue;
       if (entry.name === repository || !mayRead({ path, kind: 'read' }))
         hidden.push(join(root, path));
       else if (entry.isDirectory()) pending.push(path);
     }
   }
-  return hidden;
+  return { hidden, leaving };
+}
+
+/** A link that leads nowhere shows nothing. */
+async function leadsOut(root: string, path: string): Promise<boolean> {
+  const target = await realpath(join(root, path)).catch(() => root);
+  return target !== root && !target.startsWith(join(root, sep));
+}
+
+/**
+ * Tells whether a line may follow one of the links. It names the link in a path, or has a wildcard
+ * that could match it.
+ */
+function mayFollow(line: string, links: ReadonlySet<string>): boolean {
+  if (links.size === 0) return false;
+  const words = splitCommand(line).parts.flatMap((part) => part.slice(1));
+  return words.some(
+    ({ text, isPlain }) => !isPlain || text.split(/[/=]/).some((name) => links.has(name)),
+  );
 }
