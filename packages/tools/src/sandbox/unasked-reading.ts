@@ -121,9 +121,13 @@ const skipped = 'node_modules';
 /** Holds old versions of hidden files, and often a password in its settings. */
 const repository = '.git';
 
+/** Stands for bytes that are no text. The path with it is not the path of the file. */
+const undecodable = '\uFFFD';
+
 /**
- * Finds the files below the root that tools may not read without asking. Returns undefined if there
- * are too many files to check.
+ * Finds the files below the root that tools may not read without asking. Returns undefined if not
+ * all of them can be hidden: there are too many files to check, a folder cannot be listed, or a name
+ * is no text.
  */
 async function findUnreadable({
   root,
@@ -133,10 +137,17 @@ async function findUnreadable({
   const pending = [''];
   let entries = 0;
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    const found = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
+    const found = await readdir(join(root, folder), { withFileTypes: true }).catch(codeOf);
+    if (typeof found === 'string') {
+      // Files in it may still be readable by their names.
+      if (found !== 'EACCES' || folder === '') return undefined;
+      hidden.push(join(root, folder));
+      continue;
+    }
     entries += found.length;
     if (entries > maxEntries || hidden.length > maxHidden) return undefined;
     for (const entry of found) {
+      if (entry.name.includes(undecodable)) return undefined;
       const path = join(folder, entry.name);
       // A link is judged by what it leads to, which is either hidden itself or not there.
       if (entry.isSymbolicLink() || (entry.isDirectory() && entry.name === skipped)) continue;
@@ -146,4 +157,8 @@ async function findUnreadable({
     }
   }
   return hidden;
+}
+
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? 'unknown';
 }
