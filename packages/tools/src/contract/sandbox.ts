@@ -94,6 +94,8 @@ export interface PreparedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** The folder in which the program starts. Default: the workspace. */
+  readonly cwd?: string | undefined;
   /** File descriptors that the child gets from 3 on. `finish` closes them. */
   readonly fds: readonly number[];
   /** Whether all processes of the command end together with the started one. */

@@ -160,3 +160,21 @@ export function sandboxEnv(env: Readonly<Record<string, string>>): Record<string
     npm_config_cache: join('/tmp', '.npm'),
   };
 }
+
+/** Variables with which a program loads other code, or behaves differently, before it starts. */
+const loaderVariables = /^(?:LD_|MALLOC_)|^(?:GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH)$/;
+
+/**
+ * Separates the variables that bubblewrap itself must not get. They are set inside only. The others
+ * are not set by arguments, because all users of the machine can see the arguments of a program.
+ */
+export function splitEnv(
+  env: Readonly<Record<string, string>>,
+): Record<'outer' | 'inner', Readonly<Record<string, string>>> {
+  const entries = Object.entries(env);
+  const isInner = ([name]: readonly [string, string]) => loaderVariables.test(name);
+  return {
+    outer: Object.fromEntries(entries.filter((entry) => !isInner(entry))),
+    inner: Object.fromEntries(entries.filter(isInner)),
+  };
+}

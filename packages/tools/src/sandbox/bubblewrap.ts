@@ -2,14 +2,12 @@ import {
   closeSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   realpathSync,
   rmSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type PreparedCommand,
@@ -19,9 +17,10 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
-import { bubblewrapArgs, sandboxEnv } from './bubblewrap-args.ts';
+import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
+import { createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox } from './probe-sandbox.ts';
 import { type GuardPlan, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
@@ -55,16 +54,16 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { sandbox: undefined, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  const home = createHome(filter);
-  const sandbox = new Bubblewrap(program, home, options);
+  const sandbox = new Bubblewrap(program, filter, options);
   const problem = await probeSandbox(sandbox);
   if (problem === undefined) return { sandbox };
-  home.remove();
+  sandbox.close();
   return { sandbox: undefined, reason: `bubblewrap cannot run: ${problem}`, advice: permit };
 }
 
 /** The files of the host that a sandbox uses. They are removed when this process exits. */
 interface SandboxHome {
+  readonly folder: string;
   readonly temporary: string;
   readonly emptyFile: string;
   /** A descriptor of the filter. Its file has no name, so that no command can change it. */
@@ -78,8 +77,9 @@ function removeHomes(): void {
   for (const remove of homes) remove();
 }
 
-function createHome(filter: Uint8Array): SandboxHome {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
+/** Creates the files where no command that may change the folders `away` can replace them. */
+function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
+  const folder = createPrivateFolder('millrace-sandbox-', away, 'files');
   const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
     join(folder, name),
   ) as [string, string, string];
@@ -100,7 +100,7 @@ function createHome(filter: Uint8Array): SandboxHome {
   };
   if (homes.size === 0) process.once('exit', removeHomes);
   homes.add(remove);
-  return { temporary, emptyFile, filter: descriptor, remove };
+  return { folder, temporary, emptyFile, filter: descriptor, remove };
 }
 
 interface SharedPlan extends GuardPlan {
@@ -112,7 +112,9 @@ class Bubblewrap implements Sandbox {
   readonly profile: Sandbox['profile'];
   readonly network: boolean;
   readonly #program: string;
-  readonly #home: SandboxHome;
+  readonly #filter: Uint8Array;
+  /** Usually one. A workspace that contains it needs another. */
+  readonly #homes: SandboxHome[] = [];
   readonly #options: SandboxOptions;
   /**
    * The plans of workspaces in which commands run now. A second command uses the plan of the first,
@@ -120,9 +122,9 @@ class Bubblewrap implements Sandbox {
    */
   readonly #plans = new Map<string, SharedPlan>();
 
-  constructor(program: string, home: SandboxHome, options: SandboxOptions) {
+  constructor(program: string, filter: Uint8Array, options: SandboxOptions) {
     this.#program = program;
-    this.#home = home;
+    this.#filter = filter;
     this.#options = options;
     this.profile = options.profile ?? 'workspace';
     this.network = options.network ?? false;
@@ -131,18 +133,23 @@ class Bubblewrap implements Sandbox {
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network, hide = [] } = request;
     if (root === '/') throw cannotConfineRoot();
-    const { temporary, emptyFile } = this.#home;
     const writable = this.#writable();
+    const home = this.#homeAwayFrom([root, ...writable]);
+    const { temporary, emptyFile } = home;
     const plan = this.#enter(root, writable);
     try {
       const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
-      const args = bubblewrapArgs(
-        { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },
-        request.command,
-      );
+      const { outer, inner } = splitEnv(sandboxEnv(env));
+      const args = [
+        ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
+        ...bubblewrapArgs(
+          { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },
+          request.command,
+        ),
+      ];
       // Each command reads the filter from the start, so each needs a descriptor of its own.
-      const filter = openSync(`/proc/self/fd/${this.#home.filter}`, 'r');
+      const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const names = watchNames(view === 'workspace' ? plan.watched : []);
       const finish = async () => {
         closeSync(filter);
@@ -152,7 +159,7 @@ class Bubblewrap implements Sandbox {
       const { blocked } = names;
       const program = this.#program;
       return {
-        ...{ program, args, env: sandboxEnv(env), fds: [filter], endsTogether: true },
+        ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },
         ...{ blocked, finish },
       };
     } catch (error) {
@@ -162,7 +169,15 @@ class Bubblewrap implements Sandbox {
   }
 
   close(): void {
-    this.#home.remove();
+    for (const home of this.#homes.splice(0)) home.remove();
+  }
+
+  #homeAwayFrom(folders: readonly string[]): SandboxHome {
+    const known = this.#homes.find(({ folder }) => isAway(folder, folders));
+    if (known !== undefined) return known;
+    const home = createHome(this.#filter, folders);
+    this.#homes.push(home);
+    return home;
   }
 
   #writable(): readonly string[] {

@@ -14,7 +14,8 @@ export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined
     return await new Promise((resolve) => {
       const env = { PATH: '/usr/bin:/bin' };
       const stdio = ['ignore', 'ignore', 'pipe', ...fds] as ('ignore' | 'pipe' | number)[];
-      const child = spawn(program, args, { env, stdio, timeout: probeTimeoutMs, killSignal: 9 });
+      const limits = { timeout: probeTimeoutMs, killSignal: 9 } as const;
+      const child = spawn(program, args, { env, cwd: '/', stdio, ...limits });
       const said: Buffer[] = [];
       child.stderr?.on(
         'data',

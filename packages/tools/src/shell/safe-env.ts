@@ -1,3 +1,4 @@
+import { delimiter, isAbsolute, relative, sep } from 'node:path';
 import type { TraceContext } from '@millrace/core';
 
 /** Which environment variables a command gets. */
@@ -121,6 +122,26 @@ export function safeEnv(
     ([name, value]) => allow.includes(name) || (isPassed(name) && !looksSecret(name, value)),
   );
   return { ...Object.fromEntries(kept), ...set };
+}
+
+/**
+ * Removes the folders of the workspace, and relative ones, from the folders in which programs find
+ * libraries. Otherwise every command would run code of the repository.
+ */
+export function withoutOwnLibraries(
+  env: Readonly<Record<string, string | undefined>>,
+  root: string,
+): Readonly<Record<string, string | undefined>> {
+  const kept = ['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'].flatMap((name) => {
+    const folders = env[name]?.split(delimiter) ?? [];
+    const outside = folders.filter((folder) => {
+      const inside = relative(root, folder);
+      return isAbsolute(folder) && (inside === '..' || inside.startsWith(`..${sep}`));
+    });
+    const value = outside.length === 0 ? undefined : outside.join(delimiter);
+    return env[name] === undefined ? [] : [[name, value] as const];
+  });
+  return { ...env, ...Object.fromEntries(kept) };
 }
 
 type Env = Readonly<Record<string, string>>;

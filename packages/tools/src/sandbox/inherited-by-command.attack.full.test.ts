@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, type TestContext, test } from 'vitest';
+import type { SandboxedAnswer, SandboxedRequest } from '../testing/sandbox/sandboxed-agent.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+
+// What an agent got from its own parent must not lead a command, or the start of the sandbox, astray.
+
+/** Runs one command in the sandbox of a new agent. */
+async function runInNewAgent(
+  { env = {}, fds = [], ...request }: SandboxedRequest & NewAgent,
+  context: Pick<TestContext, 'skip'>,
+): Promise<string> {
+  const program = join(import.meta.dirname, '../testing/sandbox/sandboxed-agent.ts');
+  const child = spawn(process.execPath, ['--conditions=@millrace/source', program], {
+    stdio: ['pipe', 'pipe', 'inherit', ...fds],
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+  });
+  onTestFinished(() => void child.stdin?.destroy());
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) throw new Error('The agent has no pipes');
+  stdin.write(`${JSON.stringify(request)}\n`);
+  const [line] = (await once(createInterface({ input: stdout }), 'line')) as [string];
+  stdin.end();
+  const answer = JSON.parse(line) as SandboxedAnswer;
+  if (!('missing' in answer)) return answer.text;
+  const { missing } = answer;
+  if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
+  return context.skip(missing);
+}
+
+interface NewAgent {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Descriptors that the agent gets from 3 on. */
+  readonly fds?: readonly ('ignore' | number)[];
+}
+
+test.for(['absolute', 'relative'])(
+  'attack: a library of the repository is loaded through %s folders in LD_LIBRARY_PATH',
+  async (kind, context) => {
+    const root = temporaryFolder();
+    // Neither bubblewrap nor a shell starts with this library.
+    writeTree(root, { 'lib/libcap.so.2': 'not a library', 'lib/libselinux.so.1': 'neither' });
+    const inside = kind === 'absolute' ? join(root, 'lib') : 'lib';
+    const env = { LD_LIBRARY_PATH: `${inside}:/usr/lib:` };
+    const input = { command: 'ls; echo "$LD_LIBRARY_PATH"; pwd; echo "$PWD"' };
+    const text = await runInNewAgent({ root, input, env }, context);
+    expect(text).toBe(`lib\n/usr/lib\n${root}\n${root}`);
+  },
+);
