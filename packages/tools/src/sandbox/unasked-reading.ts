@@ -122,6 +122,9 @@ const skipped = 'node_modules';
 /** Holds old versions of hidden files, and often a password in its settings. */
 const repository = '.git';
 
+/** Stands for bytes that are no text. The path with it is not the path of the file. */
+const undecodable = '\uFFFD';
+
 interface Unreadable {
   readonly hidden: readonly string[];
   /** The names of links that lead out of the root. They cannot be hidden. */
@@ -129,8 +132,9 @@ interface Unreadable {
 }
 
 /**
- * Finds the files below the root that tools may not read without asking. Returns undefined if there
- * are too many files to check.
+ * Finds the files below the root that tools may not read without asking. Returns undefined if not
+ * all of them can be hidden: there are too many files to check, a folder cannot be listed, or a name
+ * is no text.
  */
 async function findUnreadable({
   root,
@@ -141,10 +145,17 @@ async function findUnreadable({
   const pending = [''];
   let entries = 0;
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    const found = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
+    const found = await readdir(join(root, folder), { withFileTypes: true }).catch(codeOf);
+    if (typeof found === 'string') {
+      // Files in it may still be readable by their names.
+      if (found !== 'EACCES' || folder === '') return undefined;
+      hidden.push(join(root, folder));
+      continue;
+    }
     entries += found.length;
     if (entries > maxEntries || hidden.length > maxHidden) return undefined;
     for (const entry of found) {
+      if (entry.name.includes(undecodable)) return undefined;
       const path = join(folder, entry.name);
       // A link inside the root is judged by what it leads to, which is either hidden or not.
       if (entry.isSymbolicLink() && (await leadsOut(root, path))) leaving.add(entry.name);
@@ -173,4 +184,8 @@ function mayFollow(line: string, links: ReadonlySet<string>): boolean {
   return words.some(
     ({ text, isPlain }) => !isPlain || text.split(/[/=]/).some((name) => links.has(name)),
   );
+}
+
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? 'unknown';
 }

@@ -18,6 +18,12 @@ const publishedFolder = 'node_modules';
 const maxEntries = 50_000;
 
 /**
+ * A program cannot read what this process may not read, a file has no entries, and what was removed
+ * has none either.
+ */
+const unlisted: ReadonlySet<string | undefined> = new Set(['EACCES', 'ENOTDIR', 'ENOENT']);
+
+/**
  * Returns why to ask before a program reads all files below a path: one of them looks like a
  * secret, or there are too many to look at. It does not follow links, like the programs. Returns
  * undefined for a file, which the caller checks.
@@ -30,14 +36,19 @@ export async function findSecretBelow(
   const shownPath = (path: string) => relative(root, path).split(sep).join('/');
   let entries = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    // A program cannot read what this process cannot read, and a file has no entries.
-    const listed = await opendir(folder).catch(() => undefined);
-    if (listed === undefined) continue;
+    const listed = await opendir(folder).catch((error: NodeJS.ErrnoException) => error);
+    if (listed instanceof Error) {
+      if (unlisted.has(listed.code)) continue;
+      return `The search would read ${shownPath(folder)}, which cannot be checked for secrets`;
+    }
     for await (const entry of listed) {
       if (++entries > maxEntries)
         return `The search would read more than ${maxEntries} files, and some may be secret`;
       const path = join(folder, entry.name);
       if (skipsHidden && entry.name.startsWith('.')) continue;
+      // The name has bytes that are no text, so the path would not lead to the file.
+      if (entry.name.includes('\uFFFD'))
+        return `The search would read ${shownPath(path)}, whose name cannot be checked`;
       if (entry.isDirectory() && entry.name !== publishedFolder) folders.push(path);
       if (!entry.isFile() || readProtection(shownPath(path)) === undefined) continue;
       if (mayRead({ path, kind: 'read' }) || (await isHarmlessGitFile(path))) continue;

@@ -1,0 +1,48 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { permissionPolicy } from '../permissions/permission-policy.ts';
+import { findSecretBelow } from '../permissions/read-only/find-secret.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { unaskedReading } from './unasked-reading.ts';
+
+// A name with bytes that are no text cannot be hidden, because its path leads nowhere.
+
+function folderWithSecret(context: { skip(reason: string): never }): string {
+  const root = temporaryFolder();
+  const folder = Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x61, 0xff])]);
+  try {
+    mkdirSync(folder);
+  } catch {
+    return context.skip('The file system accepts only text as names');
+  }
+  writeFileSync(Buffer.concat([folder, Buffer.from('/.env')]), 'KEY=hush');
+  return root;
+}
+
+test('attack 5: a folder whose name is no text keeps a secret from being hidden', async (context) => {
+  const root = folderWithSecret(context);
+  const policy = permissionPolicy({ root, freeReading: true });
+  const call = { tool: 'bash', input: { command: 'cat */.env*' } };
+  expect(await unaskedReading(() => policy).hiddenPaths(call)).toBe(undefined);
+});
+
+test('attack 5: a search finds a secret in a folder whose name is no text', async (context) => {
+  const root = folderWithSecret(context);
+  const { mayRead } = permissionPolicy({ root, freeReading: true });
+  expect(await findSecretBelow(root, { root, mayRead })).toContain('cannot be checked');
+});
+
+test('a folder that this user may not list is hidden without a question', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': '', 'closed/b': '' });
+  chmodSync(join(root, 'closed'), 0);
+  const policy = permissionPolicy({ root, freeReading: true });
+  const call = { tool: 'bash', input: { command: 'head *.txt' } };
+  expect(await unaskedReading(() => policy).hiddenPaths(call)).toEqual(
+    // Root may list every folder.
+    process.getuid?.() === 0 ? [] : [join(root, 'closed')],
+  );
+  expect(await findSecretBelow(root, { root, mayRead: policy.mayRead })).toBe(undefined);
+  chmodSync(join(root, 'closed'), 0o700);
+});
