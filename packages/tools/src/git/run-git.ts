@@ -76,6 +76,8 @@ export async function findProgram(
     if (!isAbsolute(folder)) continue;
     const path = await realpath(join(folder, name)).catch(() => undefined);
     if (path === undefined || isBelow(path, root) || isBelow(folder, root)) continue;
+    // The root can be a folder of the project.
+    if (`${path}${sep}${folder}${sep}`.includes(`${sep}node_modules${sep}`)) continue;
     const isRunnable = await access(path, constants.X_OK).then(
       () => true,
       () => false,

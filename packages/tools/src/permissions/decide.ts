@@ -79,11 +79,14 @@ function decidePaths(
 ): PolicyDecision {
   const given = pathOf(call);
   if (given === undefined) return unclearInput(call);
-  const paths = [given, ...(call.leadsTo === undefined ? [] : [call.leadsTo])];
-  const rulings = paths.map((path) =>
-    decidePath(rules, { kind, path: lexicalPath(root, path), skipsDenied }),
-  );
-  return strictest(rulings) ?? unclearInput(call);
+  const named = lexicalPath(root, given);
+  const real = call.leadsTo === undefined ? named : lexicalPath(root, call.leadsTo);
+  const paths = named.absolute === real.absolute ? [named] : [named, real];
+  const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied }));
+  const ruling = strictest(rulings) ?? unclearInput(call);
+  if (paths.length === 1) return ruling;
+  // The person who decides must see the file that the call uses, whichever path was decisive.
+  return { ...ruling, reason: `${ruling.reason} (${named.shown} → ${real.shown})` };
 }
 
 function decideByTool(

@@ -2,14 +2,12 @@ import {
   closeSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   realpathSync,
   rmSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type PreparedCommand,
@@ -22,6 +20,7 @@ import {
 import { bubblewrapArgs, sandboxEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
+import { createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox } from './probe-sandbox.ts';
 import { type GuardPlan, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
@@ -55,16 +54,16 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { sandbox: undefined, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  const home = createHome(filter);
-  const sandbox = new Bubblewrap(program, home, options);
+  const sandbox = new Bubblewrap(program, filter, options);
   const problem = await probeSandbox(sandbox);
   if (problem === undefined) return { sandbox };
-  home.remove();
+  sandbox.close();
   return { sandbox: undefined, reason: `bubblewrap cannot run: ${problem}`, advice: permit };
 }
 
 /** The files of the host that a sandbox uses. They are removed when this process exits. */
 interface SandboxHome {
+  readonly folder: string;
   readonly temporary: string;
   readonly emptyFile: string;
   /** A descriptor of the filter. Its file has no name, so that no command can change it. */
@@ -78,8 +77,9 @@ function removeHomes(): void {
   for (const remove of homes) remove();
 }
 
-function createHome(filter: Uint8Array): SandboxHome {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
+/** Creates the files where no command that may change the folders `away` can replace them. */
+function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
+  const folder = createPrivateFolder('millrace-sandbox-', away, 'files');
   const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
     join(folder, name),
   ) as [string, string, string];
@@ -100,7 +100,7 @@ function createHome(filter: Uint8Array): SandboxHome {
   };
   if (homes.size === 0) process.once('exit', removeHomes);
   homes.add(remove);
-  return { temporary, emptyFile, filter: descriptor, remove };
+  return { folder, temporary, emptyFile, filter: descriptor, remove };
 }
 
 interface SharedPlan extends GuardPlan {
@@ -112,7 +112,9 @@ class Bubblewrap implements Sandbox {
   readonly profile: Sandbox['profile'];
   readonly network: boolean;
   readonly #program: string;
-  readonly #home: SandboxHome;
+  readonly #filter: Uint8Array;
+  /** Usually one. A workspace that contains it needs another. */
+  readonly #homes: SandboxHome[] = [];
   readonly #options: SandboxOptions;
   /**
    * The plans of workspaces in which commands run now. A second command uses the plan of the first,
@@ -120,9 +122,9 @@ class Bubblewrap implements Sandbox {
    */
   readonly #plans = new Map<string, SharedPlan>();
 
-  constructor(program: string, home: SandboxHome, options: SandboxOptions) {
+  constructor(program: string, filter: Uint8Array, options: SandboxOptions) {
     this.#program = program;
-    this.#home = home;
+    this.#filter = filter;
     this.#options = options;
     this.profile = options.profile ?? 'workspace';
     this.network = options.network ?? false;
@@ -131,8 +133,9 @@ class Bubblewrap implements Sandbox {
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network, hide = [] } = request;
     if (root === '/') throw cannotConfineRoot();
-    const { temporary, emptyFile } = this.#home;
     const writable = this.#writable();
+    const home = this.#homeAwayFrom([root, ...writable]);
+    const { temporary, emptyFile } = home;
     const plan = this.#enter(root, writable);
     try {
       const limits = commandLimits(this.#options.limits);
@@ -142,7 +145,7 @@ class Bubblewrap implements Sandbox {
         request.command,
       );
       // Each command reads the filter from the start, so each needs a descriptor of its own.
-      const filter = openSync(`/proc/self/fd/${this.#home.filter}`, 'r');
+      const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const names = watchNames(view === 'workspace' ? plan.watched : []);
       const finish = async () => {
         closeSync(filter);
@@ -162,7 +165,15 @@ class Bubblewrap implements Sandbox {
   }
 
   close(): void {
-    this.#home.remove();
+    for (const home of this.#homes.splice(0)) home.remove();
+  }
+
+  #homeAwayFrom(folders: readonly string[]): SandboxHome {
+    const known = this.#homes.find(({ folder }) => isAway(folder, folders));
+    if (known !== undefined) return known;
+    const home = createHome(this.#filter, folders);
+    this.#homes.push(home);
+    return home;
   }
 
   #writable(): readonly string[] {

@@ -13,7 +13,7 @@ import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
 import { secretMask } from './mask-secrets.ts';
-import { type CommandOutcome, runCommand, shellCommand } from './run-command.ts';
+import { type CommandOutcome, findShell, runCommand, shellCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
 
 /** Options of `bashTool`. */
@@ -59,7 +59,10 @@ export interface BashToolOptions {
    * `unaskedReading`. Needs a sandbox. Default: all commands run with the profile of the sandbox.
    */
   readonly reading?: UnaskedReading | undefined;
-  /** The shell, which must support `-c`. Default: `bash`. */
+  /**
+   * The shell, which must support `-c`: a path, or a name that is looked up in the folders of the
+   * system and on `PATH`, but not in the workspace. Default: `bash`.
+   */
   readonly shell?: string | undefined;
   /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -118,13 +121,14 @@ async function executeCommand(
   { signal, update, blobs, trace }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
-  const { workspace, shell, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
+  const { workspace, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
   const { command } = input;
   const timeoutMs = input.timeout_ms ?? settings.timeoutMs;
   const maxLength = Math.max(maxOutputLength - reservedForNotes, Math.floor(maxOutputLength / 2));
   const own = traceEnv(safeEnv(process.env, settings.env), trace);
   const env = await protectGitLine(command, own, workspace.root);
-  const confinement = await confine(input, env, settings);
+  const shell = await findShell(settings.shell, workspace.root, env['PATH']);
+  const confinement = await confine(input, env, { ...settings, shell });
   const confined = confinement?.prepared;
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });

@@ -1,15 +1,14 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { closeSync, constants, existsSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Clock } from '@millrace/agent';
 import type { PreparedCommand } from '../contract/sandbox.ts';
+import { findProgram } from '../git/run-git.ts';
+import { openPipe, readPipe } from './output-pipe.ts';
 import { killOnExit, stopSession, waitForSession } from './process-session.ts';
 
 interface CommandOptions {
+  /** The path of the shell. */
   readonly shell: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -47,7 +46,7 @@ export async function runCommand(
   command: string,
   options: CommandOptions,
 ): Promise<CommandOutcome> {
-  const { reader, writer } = await openPipe();
+  const { reader, writer } = await openPipe(options.cwd);
   const pipe = readPipe(reader, options.onOutput);
   try {
     const child = startShell(command, writer, options);
@@ -85,7 +84,29 @@ export function shellCommand(
   command: string,
   { shell }: Pick<CommandOptions, 'shell'>,
 ): readonly [string, ...string[]] {
-  return [shell, '-c', '--', command];
+  // The last word is `$0`, with which the shell starts its messages.
+  return [shell, '-c', '--', command, basename(shell)];
+}
+
+const systemFolders = ['/usr/bin', '/bin'];
+
+/**
+ * Returns the absolute path of a shell. The folders of the system come first on Linux, because
+ * commands that nobody approved see no others. Programs of the workspace do not count.
+ */
+export async function findShell(
+  shell: string,
+  root: string,
+  searchPath: string | undefined,
+): Promise<string> {
+  if (shell.includes('/')) return shell;
+  // A workspace that contains these folders is the whole disk or the system itself.
+  const ofSystem = systemFolders.map((at) => join(at, shell)).find((path) => existsSync(path));
+  if (ofSystem !== undefined && process.platform === 'linux') return ofSystem;
+  const found = (await findProgram(shell, root, searchPath)) ?? ofSystem;
+  if (found !== undefined) return found;
+  const reason = 'there is no such program on PATH outside of the workspace (ENOENT)';
+  throw new Error(`Cannot start ${shell}: ${reason}. Nothing was run`);
 }
 
 function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
@@ -166,7 +187,7 @@ async function waitForExitOrStop(
 }
 
 function startError(cause: unknown, { shell, cwd, confined }: CommandOptions): Error {
-  const program = confined?.program ?? shell;
+  const program = confined?.program ?? basename(shell);
   return new Error(`Cannot start ${program}: ${startErrorReason(cause, cwd)}. Nothing was run`, {
     cause,
   });
@@ -177,99 +198,4 @@ function startErrorReason(cause: unknown, cwd: string): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   const isTooLong = message.includes('E2BIG');
   return isTooLong ? 'the command is too long for the system (E2BIG)' : message;
-}
-
-interface PipeEnds {
-  /** A non-blocking file descriptor. The receiver must close it. */
-  readonly reader: number;
-  /**
-   * The file descriptor for both stdout and stderr of the child, so that the order of the output is
-   * kept.
-   */
-  readonly writer: number;
-}
-
-/**
- * Opens a named pipe. The pipes that Node.js creates for a child are sockets, which cannot be
- * opened by path, so scripts with `> /dev/stderr` fail on them.
- */
-async function openPipe(): Promise<PipeEnds> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-'));
-  const path = join(folder, 'pipe');
-  try {
-    await promisify(execFile)('mkfifo', ['-m', '600', path]);
-    // The reader first, because opening the writer blocks without a reader.
-    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return { reader, writer: openSync(path, constants.O_WRONLY) };
-  } catch (error) {
-    throw pipeError(error);
-  } finally {
-    // The pipe stays open without its name.
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function pipeError(cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new Error(`Cannot run a command: the pipe for its output cannot be created: ${reason}`, {
-    cause,
-  });
-}
-
-interface PipeReader {
-  /** Resolves when all writers have closed the pipe. */
-  readonly ended: Promise<void>;
-  /**
-   * Resolves when everything written so far has been read. It does not wait for the end of the
-   * pipe, because a process that outlives the command may keep it open.
-   */
-  drain(): Promise<void>;
-  close(): void;
-}
-
-/** Maximum capacity of a pipe. Bytes beyond it were written later. */
-const maxPipeBytes = 1_048_576;
-/** Number of event loop rounds without data after which the pipe is considered empty. */
-const quietRounds = 3;
-
-/** Reads a pipe with backpressure: it pauses while the consumer is busy. */
-function readPipe(
-  fd: number,
-  consume: (bytes: Uint8Array) => Promise<void> | undefined,
-): PipeReader {
-  const socket = new Socket({ fd, readable: true, writable: false });
-  let consuming: Promise<void> | undefined;
-  let bytesRead = 0;
-  let isOver = false;
-  const wait = async (consumed: Promise<void>) => {
-    socket.pause();
-    await consumed;
-    consuming = undefined;
-    socket.resume();
-  };
-  socket.on('data', (bytes: Uint8Array) => {
-    bytesRead += bytes.length;
-    const taken = consume(bytes);
-    if (taken !== undefined) consuming = wait(taken);
-  });
-  const over = Promise.withResolvers<void>();
-  const end = () => {
-    isOver = true;
-    over.resolve();
-  };
-  socket.once('end', end).once('close', end).once('error', end);
-  return {
-    ended: over.promise,
-    async drain() {
-      const start = bytesRead;
-      for (let quiet = 0; quiet < quietRounds; ) {
-        const before = bytesRead;
-        await consuming;
-        await new Promise((resolve) => setImmediate(resolve));
-        quiet = bytesRead === before && consuming === undefined ? quiet + 1 : 0;
-        if (consuming === undefined && (isOver || bytesRead - start > maxPipeBytes)) return;
-      }
-    },
-    close: () => socket.destroy(),
-  };
 }
