@@ -144,7 +144,13 @@ class Bubblewrap implements Sandbox {
       const args = [
         ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
         ...bubblewrapArgs(
-          { ...places, view, network: network && view !== 'closed', path: env['PATH'] ?? '', limits },
+          {
+            ...places,
+            view,
+            network: network && view !== 'closed',
+            path: env['PATH'] ?? '',
+            limits,
+          },
           request.command,
         ),
       ];
