@@ -21,7 +21,7 @@ const slow = '**/*.full.test.{ts,tsx}';
 // Each test of these files is one attack, and passes if it is stopped.
 const attacks = [
   'packages/*/src/**/*.attack*.test.ts',
-  'apps/*/src/**/*.attack*.test.ts',
+  'apps/*/src/**/*.attack*.test.{ts,tsx}',
   'scripts/*.attack*.test.ts',
 ];
 const outside = ['**/node_modules/**', '**/dist/**'];

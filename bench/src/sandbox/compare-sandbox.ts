@@ -17,7 +17,11 @@ export async function compareSandbox(): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   try {
     const workspace = createWorkspace({ root });
-    const closed = { hiddenPaths: async () => [] };
+    const closed = {
+      hiddenPaths: async () => [],
+      allow: async () => true,
+      placeOf: async () => ({ place: 'closed', hide: [] }) as const,
+    };
     const all = [
       ['without a sandbox', bashTool({ workspace })],
       ['in the sandbox', bashTool({ workspace, sandbox })],

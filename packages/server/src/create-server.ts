@@ -119,15 +119,16 @@ export function createServer(options: ServerOptions): Server {
   if (operatorTokens === undefined) throw tokensMissing();
   const secret = options.secret ?? deriveSecret(operatorTokens);
   const network = new AgentNetwork(options.agentNetworks ?? ['public']);
+  const tokens = new TokenStore(rows, operatorTokens, clock);
   const service = createTaskService({
     network,
+    onTokenRevoked: (id) => tokens.reportRevoked(id),
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
     isGuarded: operatorTokens !== 'none',
     graceMs: graceMsFor(options.limits),
     exporter: options.exporter,
   });
   const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
-  const tokens = new TokenStore(rows, operatorTokens, clock);
   const { hosts, origins, page, limits, requestLog, exporter } = options;
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },

@@ -41,7 +41,11 @@ export type { Decision, PermissionRule } from './permissions/permission-rule.ts'
 export type { ToolKind } from './permissions/tool-kinds.ts';
 export { approveInSandbox, sandboxRuleNames } from './sandbox/approve-in-sandbox.ts';
 export { findSandbox } from './sandbox/find-sandbox.ts';
-export { type UnaskedReading, unaskedReading } from './sandbox/unasked-reading.ts';
+export {
+  type ReadingPlace,
+  type UnaskedReading,
+  unaskedReading,
+} from './sandbox/unasked-reading.ts';
 export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';

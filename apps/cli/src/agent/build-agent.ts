@@ -34,7 +34,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     deleteRule: deleteRule,
   });
   const servers = await connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
-  const [project, branch] = await Promise.all([readProjectInstructions(cwd), readGitBranch(cwd)]);
+  const problems = [...servers.problems];
+  const [project, branch] = await Promise.all([
+    readProjectInstructions(cwd, (problem) => problems.push(problem)),
+    readGitBranch(cwd),
+  ]);
   const { platform } = process;
   const { system } = config;
   const { env: allow, maskSecrets } = config.commands ?? {};
@@ -43,7 +47,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     options,
     workspace,
     policy,
-    servers,
+    servers: { ...servers, problems },
     questions: createQuestions(options.ask),
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),

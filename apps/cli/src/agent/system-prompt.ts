@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
-import { foldersUpToRoot } from '../config/config-paths.ts';
+import { join, relative, sep } from 'node:path';
+import { permissionPolicy } from '@millrace/tools';
+import { foldersUpToRoot, isInside } from '../config/config-paths.ts';
 import { readFileSafely } from '../safe-files.ts';
 
 /** The facts about the environment that the system prompt contains. */
@@ -73,34 +74,44 @@ const maxBytes = 64 * 1024;
 
 /**
  * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
- * because later instructions have more weight. A symbolic link that leads out of the repository is
- * not followed, since it could point to any file.
+ * because later instructions have more weight. Their text is sent to the provider of the model. So a
+ * symbolic link is not followed if it leads out of the repository, into `.git`, or to a file that
+ * looks like a secret. `warn` is called with a sentence for the user about each such link.
  */
 export async function readProjectInstructions(
   cwd: string,
+  warn: (problem: string) => void = () => {},
 ): Promise<readonly ProjectInstructions[]> {
   const folders = await foldersUpToRoot(cwd);
-  const root = folders.at(-1) ?? cwd;
+  const root = await realpath(folders.at(-1) ?? cwd);
   const found = await Promise.all(
-    folders.toReversed().map((folder) => readInstructions(folder, root)),
+    folders.toReversed().map((folder) => readInstructions(join(folder, fileName), root, warn)),
   );
   return found.filter((file) => file !== undefined);
 }
 
 async function readInstructions(
-  folder: string,
+  path: string,
   root: string,
+  warn: (problem: string) => void,
 ): Promise<ProjectInstructions | undefined> {
-  const path = join(folder, fileName);
   const real = await realpath(path).catch(() => undefined);
-  if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
+  if (real === undefined) return undefined;
+  const problem = whyNotRead(real, root);
+  if (problem !== undefined) {
+    warn(`${path} is not used as instructions: it leads to ${problem}.`);
+    return undefined;
+  }
   const found = await readFileSafely(real, { maxBytes, clip: true }).catch(() => undefined);
   if (found === undefined) return undefined;
   const text = new TextDecoder().decode(found.bytes).trim();
   return text === '' ? undefined : { path, text, isClipped: found.isClipped };
 }
 
-function isBelow(path: string, root: string): boolean {
-  const inside = relative(root, dirname(path));
-  return inside !== '..' && !inside.startsWith(`..${sep}`);
+function whyNotRead(real: string, root: string): string | undefined {
+  if (!isInside(real, root)) return 'a file outside of the repository';
+  const inside = relative(root, real);
+  if (inside.toLowerCase().split(sep).includes('.git')) return 'a file of git';
+  const { mayRead } = permissionPolicy({ root });
+  return mayRead({ path: real, kind: 'read' }) ? undefined : 'a file that looks like a secret';
 }

@@ -89,7 +89,9 @@ export class ChatApp implements CommandContext {
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
     this.#questions = new OpenQuestions(() => this.display.requestDraw());
     this.#previews = new ChangePreviews(
-      (call) => this.#built.preview(call),
+      // The file of the same name in this folder is another file.
+      async (call) =>
+        this.#conversation.otherFolder === undefined ? this.#built.preview(call) : undefined,
       () => this.display.requestDraw(),
     );
     this.#built.setQuestionHandler(this.#questions.ask);
@@ -276,8 +278,14 @@ export class ChatApp implements CommandContext {
       print: (blocks) => this.display.print(blocks),
       onChange: () => this.display.requestDraw(),
       putBack: (text) => this.#putBack(text),
+      onCallFinished: () => this.#renewPreviews(),
     });
     return conversation;
+  }
+
+  /** A finished call may have changed the files of the calls that wait. */
+  #renewPreviews(): void {
+    for (const approval of this.#conversation.approvals) void this.#previews.renew(approval);
   }
 
   #newDialogController(): DialogController {
@@ -290,7 +298,7 @@ export class ChatApp implements CommandContext {
       approvals: () => this.#conversation.approvals,
       question: () => this.#questions.first,
       isChild: ({ session }) => session !== this.#conversation.session,
-      preview: this.#previews.previewOf,
+      ...{ previews: this.#previews, otherFolder: () => this.#conversation.otherFolder },
       approve: (approval, how) => this.#conversation.approve(approval, how),
       ...{
         approveForSession: remembered.approveForSession,

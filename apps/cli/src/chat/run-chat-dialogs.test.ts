@@ -350,7 +350,10 @@ describe('the content of an approval', () => {
       },
       preview: async () => {
         await gate.promise;
-        return { diff: '@@ -7 +7 @@\n-old\n+new', added: 1, removed: 1, linesBefore: 9 };
+        return {
+          ...{ diff: '@@ -7 +7 @@\n-old\n+new', added: 1, removed: 1, linesBefore: 9 },
+          ...{ file: 'a.txt', isLinked: false },
+        };
       },
     });
     await chat.send('Go');

@@ -13,9 +13,13 @@ interface SandboxSources {
   readonly store: string | undefined;
 }
 
-/** Merges the sandbox settings of the files and the flag. A later file replaces single settings. */
+/**
+ * Merges the sandbox settings of the files and the flag. A later file replaces single settings. The
+ * hidden places of all files stay hidden, because a project's file needs no trust to hide places.
+ */
 export function mergeSandbox({ layers, args, env, store }: SandboxSources): SandboxConfig {
   const merged: FileSandbox = Object.assign({}, ...layers.map(({ settings }) => settings.sandbox));
+  const hidden = layers.flatMap(({ settings }) => settings.sandbox?.hide ?? []);
   const chosen = args.sandbox ?? merged.profile;
   const expand = (path: string) =>
     path.startsWith('~/') ? join(env['HOME'] ?? '/', path.slice(2)) : path;
@@ -26,7 +30,7 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
     network: merged.network ?? false,
     unixSockets: merged.unixSockets ?? false,
     writable: (merged.writable ?? []).map(expand),
-    hide: [...(merged.hide ?? []).map(expand), ...own.filter((path) => path !== undefined)],
+    hide: [...new Set([...hidden.map(expand), ...own.filter((path) => path !== undefined)])],
   };
 }
 

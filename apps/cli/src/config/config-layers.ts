@@ -4,7 +4,7 @@ import type { ConfigArgs } from '../contract/args.ts';
 import type { ConfigFile, UntrustedFile } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
-import { findProjectFile, userConfigFolder } from './config-paths.ts';
+import { findProjectFile, foldersUpToRoot, isInside, userConfigFolder } from './config-paths.ts';
 import { configSchema } from './config-schema.ts';
 import { type FolderDecisions, readFoldersFile, updateFolder } from './folders-file.ts';
 import { checkJsonFile, type JsonFile, readJsonFile } from './json-file.ts';
@@ -36,10 +36,10 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   const decisions = folders[await realpath(cwd)] ?? {};
   const common = { decisions, foldersFile };
   if (onlyFile !== undefined)
-    return { ...common, layers: [await readRequiredLayer(resolve(cwd, onlyFile))] };
-  const user = folder && (await readLayer(join(folder, 'config.json')));
+    return { ...common, layers: [await readRequiredLayer(resolve(cwd, onlyFile), cwd)] };
+  const user = folder && (await readLayer(join(folder, 'config.json'), 'user'));
   const path = await findProjectFile(cwd);
-  const project = path && (await readLayer(path));
+  const project = path && (await readLayer(path, 'project'));
   const layers = user ? [user] : [];
   if (!project) return { ...common, layers };
   const root = await realpath(dirname(project.file.path));
@@ -56,14 +56,19 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   return { ...common, layers: [...layers, { ...project, settings }], untrusted };
 }
 
-async function readLayer(path: string, pipes = false): Promise<Layer | undefined> {
+async function readLayer(
+  path: string,
+  owner: Layer['owner'],
+  pipes = false,
+): Promise<Layer | undefined> {
   const file = await readJsonFile(path, { pipes });
-  return file && { file, settings: checkJsonFile(file, configSchema) };
+  return file && { file, owner, settings: checkJsonFile(file, configSchema) };
 }
 
-async function readRequiredLayer(path: string): Promise<Layer> {
+async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {
+  const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
   // The user typed this path, which can be `<(…)` of a shell.
-  const layer = await readLayer(path, true);
+  const layer = await readLayer(path, isInside(path, root) ? 'project' : 'user', true);
   if (layer !== undefined) return layer;
   const message = `Cannot use the configuration ${path}: the file does not exist. Remove --config and MILLRACE_CONFIG, or choose another file`;
   throw new ConfigError(message, { path });
@@ -96,5 +101,7 @@ async function isTrusted(
 /** One of the files that make up the configuration. */
 export interface Layer {
   readonly file: JsonFile;
+  /** Whether the file belongs to the project or to the user. */
+  readonly owner: 'user' | 'project';
   readonly settings: ConfigFile;
 }

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
@@ -63,6 +63,12 @@ export async function foldersUpToRoot(folder: string): Promise<readonly string[]
     at = above;
   }
   return [folder];
+}
+
+/** Whether a path is a folder or below it. Links are not resolved. */
+export function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** In a git worktree `.git` is a file, so both files and folders count. */

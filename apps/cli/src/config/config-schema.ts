@@ -43,7 +43,9 @@ const mcpServer = z
     env: values(
       `Environment variables of the command, in addition to PATH, HOME and other basic ones. ${named}`,
     ).optional(),
-    cwd: text('The folder in which the command runs. Default: the working folder.').optional(),
+    cwd: text(
+      'The folder in which the command runs, relative to the working folder. Default: the working folder for a server of a project, and the folder of your own configuration for a server of yours.',
+    ).optional(),
     url: text(`The URL of a server, instead of a command. ${named}`).optional(),
     headers: values(`HTTP headers for each request to the url. ${named}`).optional(),
     type: z
@@ -95,7 +97,9 @@ const sandbox = z
         'Let commands use UNIX sockets, which can lead out of the sandbox. Default: false.',
       ),
     writable: paths('Further places that commands may change, such as a package cache.').optional(),
-    hide: paths('Further places that commands can neither read nor change.').optional(),
+    hide: paths(
+      'Further places that commands can neither read nor change. The places of all files are hidden.',
+    ).optional(),
   })
   .describe('How commands are confined. `millrace doctor` tells what protects you here.');
 

@@ -4,6 +4,7 @@ import type { FileMcpServer, ModelConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
 import { errorAt } from './json-file.ts';
+import type { ServerPlace } from './server-place.ts';
 
 /**
  * Returns the models of a file with environment variables expanded. A model with a missing variable
@@ -46,17 +47,28 @@ export function hasPassword(url: string): boolean {
   return username !== '' || password !== '';
 }
 
+/** What the servers of a file depend on. */
+export interface ServerContext {
+  readonly env: Env;
+  /** The working folder. */
+  readonly cwd: string;
+  /** Where the servers of the user's own file start. */
+  readonly place: ServerPlace;
+}
+
 /** Returns the MCP servers of a file by name. A disabled server maps to undefined. */
 export function fileMcpServers(
   layer: Layer,
-  { env, cwd }: { readonly env: Env; readonly cwd: string },
+  at: ServerContext,
   warn: (warning: string) => void,
 ): ReadonlyMap<string, McpServer | undefined> {
+  const { place } = at;
+  const env = layer.owner === 'user' ? { ...at.env, PATH: place.searchPath } : at.env;
   const servers = Object.entries(layer.settings.mcpServers ?? {}).map(([name, given]) => {
     if (given.disabled) return [name, undefined] as const;
     checkFields(layer, name, given);
     const { value, missing } = expandEnv(given, env);
-    if (missing.length === 0) return [name, toMcpServer(layer, name, value, cwd)] as const;
+    if (missing.length === 0) return [name, toMcpServer(layer, name, value, at)] as const;
     warn(`The MCP server ${name} of ${layer.file.path} is skipped: set ${missing.join(' and ')}`);
     return [name, undefined] as const;
   });
@@ -78,10 +90,20 @@ function checkFields({ file }: Layer, name: string, server: FileMcpServer): void
   throw errorAt(file, ['mcpServers', name, misplaced], why);
 }
 
-function toMcpServer(layer: Layer, name: string, server: FileMcpServer, cwd: string): McpServer {
-  const { command, args, env, url = '', headers } = server;
+function toMcpServer(
+  layer: Layer,
+  name: string,
+  server: FileMcpServer,
+  { cwd, place }: ServerContext,
+): McpServer {
+  const { command, args, url = '', headers } = server;
   if (command !== undefined) {
-    return { name, stdio: { command, args, env, cwd: resolve(cwd, server.cwd ?? '.') } };
+    const { folder, searchPath: PATH } = place;
+    const isOwn = layer.owner === 'user';
+    const env = isOwn && PATH !== undefined ? { PATH, ...server.env } : server.env;
+    const usual = isOwn ? folder : cwd;
+    const start = server.cwd === undefined ? usual : resolve(cwd, server.cwd);
+    return { name, stdio: { command, args, env, cwd: start } };
   }
   if (isHttpUrl(url)) return { name, http: { url, headers } };
   throw errorAt(layer.file, ['mcpServers', name, 'url'], 'must be an http or https URL');

@@ -7,8 +7,9 @@ import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { mergeCommands, mergeSandbox } from './command-settings.ts';
 import { type Layer, readConfigLayers } from './config-layers.ts';
-import { fileMcpServers, fileModels } from './file-connections.ts';
+import { fileMcpServers, fileModels, type ServerContext } from './file-connections.ts';
 import { mergePermissions } from './permissions.ts';
+import { findServerPlace } from './server-place.ts';
 
 interface LoadConfigOptions {
   readonly args: ConfigArgs;
@@ -40,7 +41,7 @@ export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise
     permissions: await mergePermissions(layered, args),
     sandbox: mergeSandbox({ layers, args, env, store }),
     commands: mergeCommands(layers),
-    mcpServers: mergeMcpServers(layers, { env, cwd }, warn),
+    mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
     files: layers.map(({ file }) => file.path).toReversed(),
@@ -78,7 +79,7 @@ function toDecimal(amount: number | undefined): string | undefined {
  */
 function mergeMcpServers(
   layers: readonly Layer[],
-  at: { readonly env: Env; readonly cwd: string },
+  at: ServerContext,
   warn: (warning: string) => void,
 ): readonly McpServer[] {
   const byName = new Map(layers.flatMap((layer) => [...fileMcpServers(layer, at, warn)]));

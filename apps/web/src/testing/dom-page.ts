@@ -2,7 +2,8 @@ import { type HTMLElement, Window } from 'happy-dom';
 import { act, type ReactNode } from 'react';
 import { onTestFinished } from 'vitest';
 
-interface DomPage {
+/** A page with a DOM, and the actions of a user. */
+export interface DomPage {
   readonly window: Window;
   render(node: ReactNode): Promise<void>;
   /** Runs the callback and waits until React has rendered. */

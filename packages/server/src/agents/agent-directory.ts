@@ -1,11 +1,9 @@
-import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '@millrace/log';
-import type { Row } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
 import type { AgentNetwork } from '../network/agent-network.ts';
-import { toTokenRow } from '../stores/token-rows.ts';
+import type { AgentKeys } from '../stores/agent-keys.ts';
 import type { AgentStore, StoredAgent } from './agent-store.ts';
 import { type RemoteAgent, remoteAgent } from './remote/remote-agent.ts';
 import type { RemoteLimits } from './remote/remote-call.ts';
@@ -76,11 +74,11 @@ export class AgentDirectory {
     return { info: stored.info, agent };
   }
 
-  #resolve({ info, url }: StoredAgent): ResolvedAgent['agent'] | undefined {
+  #resolve({ info, url, key }: StoredAgent): ResolvedAgent['agent'] | undefined {
     const local = this.#byName.get(info.name);
     if (local !== undefined || url === null) return local;
     const { keys, network, clock, onDiagnostic, limits } = this.#options;
-    const endpoint = { url, key: keys.keyOf(info.id), network };
+    const endpoint = { url, key: keys.keyOf(info.id, key.generation), network };
     return remoteAgent({ info, endpoint, clock, onDiagnostic, limits });
   }
 }
@@ -95,37 +93,4 @@ function assertName(name: string): void {
 function notRunning({ id, name }: AgentInfo): ServerError {
   const message = `Cannot use agent ${name}: it is not running here. Register it, or serve it`;
   return new ServerError('unavailable', message, { agent: id });
-}
-
-/**
- * The API keys of remote agents, used in both directions. A key is derived from the server's secret
- * and the agent's id. It is stored nowhere and stays the same after a restart.
- */
-export class AgentKeys {
-  readonly #secret: string | Uint8Array;
-  readonly #isGuarded: boolean;
-
-  /** `isGuarded` is true if the server requires a token. */
-  constructor(secret: string | Uint8Array, isGuarded: boolean) {
-    this.#secret = secret;
-    this.#isGuarded = isGuarded;
-  }
-
-  /**
-   * A server without tokens gives other keys. Everybody could have requested those, so they must
-   * not be valid when the server requires a token later.
-   */
-  keyOf(agentId: string): string {
-    const text = this.#isGuarded ? `agent ${agentId}` : `agent without tokens ${agentId}`;
-    return `mr_${createHmac('sha256', this.#secret).update(text).digest('base64url')}`;
-  }
-
-  /** The token row that authenticates the key. It stores only a hash of the key. */
-  tokenRow(agentId: string): Pick<Row, 'id' | 'keys' | 'data'> {
-    const id = createHash('sha256').update(this.keyOf(agentId)).digest('hex');
-    return toTokenRow({
-      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent' },
-      ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded },
-    });
-  }
 }

@@ -2,9 +2,11 @@ import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentService } from '../contract/service.ts';
 import type { AgentNetwork } from '../network/agent-network.ts';
+import { type AgentKeys, deleteAgentTokens } from '../stores/agent-keys.ts';
 import type { TaskStore } from '../stores/task-store.ts';
-import type { AgentDirectory, AgentKeys } from './agent-directory.ts';
-import type { AgentStore } from './agent-store.ts';
+import type { StoredToken } from '../stores/token-rows.ts';
+import type { AgentDirectory } from './agent-directory.ts';
+import type { AgentStore, StoredAgent } from './agent-store.ts';
 
 interface AgentServiceOptions {
   readonly rows: Rows;
@@ -13,6 +15,8 @@ interface AgentServiceOptions {
   readonly directory: AgentDirectory;
   readonly keys: AgentKeys;
   readonly network: AgentNetwork;
+  /** Called after a token of an agent was revoked. */
+  readonly onTokenRevoked: (id: string) => void;
 }
 
 export function agentService(options: AgentServiceOptions): AgentService {
@@ -29,7 +33,8 @@ export function agentService(options: AgentServiceOptions): AgentService {
       const { info } = await agents.get({ id });
       if (directory.isLocal(info.name)) throw ownAgentError(info.name);
       await agents.setStatus(id, 'Deleted', null);
-      await rows.delete('tokens', keys.tokenRow(id).id);
+      // Also the tokens of its clients: an agent that registers with this name later is another one.
+      for (const token of await deleteAgentTokens(rows, id)) options.onTokenRevoked(token);
       return { id, message: `Agent ${info.name} was deleted` };
     },
     async registerBuild(body) {
@@ -39,11 +44,29 @@ export function agentService(options: AgentServiceOptions): AgentService {
     async register(body) {
       if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       await network.assertUrl(body.acp_url);
-      const { info } = await agents.register(body);
-      await rows.put('tokens', keys.tokenRow(info.id));
-      return { ...info, agent_api_key: keys.keyOf(info.id) };
+      const { info, key } = await agents.register(body);
+      await storeKey(options, { info, key });
+      return { ...info, agent_api_key: keys.keyOf(info.id, key.generation) };
     },
   };
+}
+
+/** Makes the agent's key valid, and all its other keys invalid. */
+async function storeKey(
+  { rows, agents, keys, onTokenRevoked }: AgentServiceOptions,
+  { info: { id, name }, key }: Pick<StoredAgent, 'info' | 'key'>,
+): Promise<void> {
+  const row = keys.tokenRow(id, key.generation);
+  const isOther = (token: StoredToken) => token.isAgentKey && token.id !== row.id;
+  for (const token of await deleteAgentTokens(rows, id, isOther)) onTokenRevoked(token);
+  await rows.put('tokens', row);
+  // Another request may have revoked the key before its row was stored.
+  const now = (await agents.find({ id }))?.key;
+  if (now !== undefined && !now.isRevoked && now.generation === key.generation) return;
+  await rows.delete('tokens', row.id);
+  onTokenRevoked(row.id);
+  const message = `Cannot register agent ${name}: its key was revoked at the same time. Register it again`;
+  throw new ServerError('conflict', message, { agent: id });
 }
 
 function ownAgentError(name: string): ServerError {

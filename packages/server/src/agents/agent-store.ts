@@ -1,21 +1,29 @@
-import { type Ids, isMillraceError, type JsonObject } from '@millrace/core';
+import type { Ids, JsonObject } from '@millrace/core';
 import type { RegisterAgent, RegisterBuild } from '../contract/request-bodies.ts';
 import type { Row, Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, PageQuery, Ref } from '../contract/service.ts';
 import type { AgentInfo } from '../contract/task.ts';
 import {
+  type AgentKeyState,
+  keyStateFields,
+  readKeyState,
+  registeredKey,
+} from '../stores/agent-keys.ts';
+import {
   changeRow,
   fromRowsError,
+  isConflict,
   isoTime,
   listRows,
   notFoundError,
 } from '../stores/row-access.ts';
 
-/** An agent and its URL. The URL is null for an agent of this process. */
+/** An agent, its URL and its key. The URL is null for an agent of this process. */
 export interface StoredAgent {
   readonly info: AgentInfo;
   readonly url: string | null;
+  readonly key: AgentKeyState;
 }
 
 type Fields = Omit<AgentInfo, 'id' | 'created_at' | 'updated_at'>;
@@ -27,6 +35,9 @@ const emptyFields = {
   agent_input_type: null,
   production_deployment_id: null,
 } as const;
+
+/** Maximum number of concurrent changes to retry after. */
+const maxAttempts = 20;
 
 /** Stores agents in the row store. */
 export class AgentStore {
@@ -77,10 +88,7 @@ export class AgentStore {
     agent: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
   ): Promise<AgentInfo> {
     const fields: Fields = { ...emptyFields, ...agent, status: 'Ready' };
-    const put = async () => this.#put(await this.#findByName(agent.name), fields, null);
-    // Another server with the same row store may have created the row at the same time.
-    return (await put().catch((error) => (isNameTaken(error) ? put() : Promise.reject(error))))
-      .info;
+    return (await this.#put(fields, null)).info;
   }
 
   async registerBuild(body: RegisterBuild): Promise<AgentInfo> {
@@ -93,17 +101,16 @@ export class AgentStore {
       acp_type: 'async',
       status: 'BuildOnly',
     };
-    return (await this.#put(existing, fields, null)).info;
+    return (await this.#put(fields, null)).info;
   }
 
   /** Creates the agent, or replaces the agent with the same name. */
   async register(body: RegisterAgent): Promise<StoredAgent> {
-    const existing = await this.#findByName(body.name);
     const fields: Fields = {
       ...{ ...emptyFields, ...registrationFields(body), acp_type: body.acp_type, status: 'Ready' },
       registered_at: isoTime(this.#now()),
     };
-    return this.#put(existing, fields, body.acp_url, body.agent_id ?? undefined);
+    return this.#put(fields, body.acp_url, registeredKey, body.agent_id ?? undefined);
   }
 
   async setStatus(
@@ -112,25 +119,36 @@ export class AgentStore {
     reason: string | null,
   ): Promise<AgentInfo> {
     const { row } = await changeRow(this.#rows, 'agents', id, (before) => {
-      const { info, url } = storedAgent(before);
+      const { info, url, key } = storedAgent(before);
       if (info.status === 'Deleted' || info.status === status) return undefined;
       const { id: _, created_at, updated_at, ...fields } = info;
-      return rowContent({ ...fields, status, status_reason: reason }, url);
+      const isRevoked = key.isRevoked || status === 'Deleted';
+      return rowContent({ ...fields, status, status_reason: reason }, url, { ...key, isRevoked });
     });
     return storedAgent(row).info;
   }
 
+  /**
+   * Creates the agent, or replaces the agent with the same name. It retries if another request or
+   * another server changed the row, so that a key that was revoked meanwhile stays revoked.
+   */
   async #put(
-    existing: Row | undefined,
     fields: Fields,
     url: string | null,
+    nextKey: (key: AgentKeyState) => AgentKeyState = (key) => key,
     wantedId?: string,
   ): Promise<StoredAgent> {
-    const id = existing?.id ?? (await this.#freeId(wantedId));
-    const content = rowContent(fields, url);
-    return this.#rows.put('agents', { id, ...content }).then(storedAgent, (error) => {
-      throw fromRowsError(error);
-    });
+    for (let attempt = 1; ; attempt++) {
+      const existing = await this.#findByName(fields.name);
+      const id = existing?.id ?? (await this.#freeId(wantedId));
+      const content = rowContent(fields, url, nextKey(readKeyState(existing?.data ?? {})));
+      try {
+        const options = { ifVersion: existing?.version ?? 0 };
+        return storedAgent(await this.#rows.put('agents', { id, ...content }, options));
+      } catch (error) {
+        if (!isConflict(error) || attempt === maxAttempts) throw fromRowsError(error);
+      }
+    }
   }
 
   /** Throws if the wanted id belongs to an agent with another name. */
@@ -147,10 +165,6 @@ export class AgentStore {
   }
 }
 
-function isNameTaken(error: unknown): boolean {
-  return isMillraceError(error) && error.code === 'conflict';
-}
-
 function registrationFields({ name, description, ...body }: RegisterBuild) {
   return {
     ...{ name, description, agent_input_type: body.agent_input_type ?? null },
@@ -158,19 +172,28 @@ function registrationFields({ name, description, ...body }: RegisterBuild) {
   };
 }
 
-function rowContent(fields: Fields, url: string | null): Pick<Row, 'keys' | 'data'> {
+function rowContent(
+  fields: Fields,
+  url: string | null,
+  key: AgentKeyState,
+): Pick<Row, 'keys' | 'data'> {
   const keys = {
     name: fields.name,
     ...(fields.status !== 'Deleted' && { is_shown: 'yes' }),
     ...(url !== null && { is_remote: 'yes' }),
   };
-  return { keys, data: { ...fields, acp_url: url } as JsonObject };
+  return { keys, data: { ...fields, acp_url: url, ...keyStateFields(key) } as JsonObject };
 }
 
 function storedAgent({ id, data, createdAt, updatedAt }: Row): StoredAgent {
-  const { acp_url: url, ...fields } = data as unknown as Fields & {
+  const {
+    acp_url: url,
+    key_generation,
+    is_key_revoked,
+    ...fields
+  } = data as unknown as Fields & {
     readonly acp_url: string | null;
-  };
+  } & ReturnType<typeof keyStateFields>;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
-  return { info: { id, ...fields, ...times }, url };
+  return { info: { id, ...fields, ...times }, url, key: readKeyState(data) };
 }

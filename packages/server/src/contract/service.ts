@@ -78,12 +78,13 @@ export interface RequestMetadata {
 export interface TasksService {
   /**
    * Creates a task. If the name exists, that task is returned, with `params` replaced if given. A
-   * repeated key returns the task that it created, in its current state.
+   * repeated key returns the task that it created, in its current state. If that task was deleted,
+   * the key is `not_found`.
    */
   create(agentId: string, body: bodies.CreateTask, sent?: RequestMetadata): Promise<Task>;
   /**
    * Stores the message and starts the answer. Creates a task if no known id or name is given. A
-   * repeated key returns the existing answer, whatever state the task has now.
+   * repeated key returns the existing answer, whatever state the task has now, unless it was deleted.
    */
   sendMessage(agentId: string, body: bodies.SendMessage, sent?: RequestMetadata): Promise<Answer>;
   /**
@@ -221,7 +222,14 @@ export interface Grant {
   readonly isReadOnly: boolean;
   /** Milliseconds since 1970. Null: the grant does not expire. */
   readonly expiresAt: number | null;
+  /**
+   * True if the caller is the agent of the scope, with the key that it got when it registered. False
+   * for clients of the agent.
+   */
+  readonly isAgentKey: boolean;
 }
 
 /** The grant of an operator: everything, without an end. */
-export const fullGrant: Grant = { scope: { kind: 'all' }, isReadOnly: false, expiresAt: null };
+export const fullGrant: Grant = {
+  ...{ scope: { kind: 'all' }, isReadOnly: false, expiresAt: null, isAgentKey: false },
+};

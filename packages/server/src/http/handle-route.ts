@@ -80,7 +80,7 @@ function createContext(
   const { request, grant, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing } = options;
   return {
-    service: scopedService(service, grant.scope),
+    service: scopedService(service, grant),
     grant,
     streams,
     tokens,

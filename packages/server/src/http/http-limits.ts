@@ -23,7 +23,7 @@ export interface HttpLimits {
   /** Maximum number of requests in one burst. Default: 5,000. */
   readonly requestBurst: number;
   /**
-   * Maximum rate of wrong tokens per address. Further ones are refused without a look at the store.
+   * Maximum rate of wrong tokens per address. Further ones get status 429. Valid tokens are not affected.
    * Default: 10 per second.
    */
   readonly wrongTokensPerSecond: number;

@@ -52,7 +52,9 @@ export class TaskStore {
   }
 
   /**
-   * Returns the task with this key or name, even if it was deleted. Otherwise creates a new one.
+   * Returns the task with this name, even if it was deleted, or the task with this key. Otherwise
+   * creates a new one. The name comes first: a caller who may use only the named task never gets
+   * another one by a key.
    */
   async create(
     agentId: string,
@@ -60,10 +62,13 @@ export class TaskStore {
     key?: string,
   ): Promise<CreatedTask> {
     const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key);
-    const existing = key === undefined ? undefined : await this.#findByKey(id);
-    if (existing !== undefined) return existing;
-    const known = name === null ? undefined : await this.#findByName(name);
-    if (known !== undefined) return this.#reuse(agentId, known, params);
+    const findKnown = async (): Promise<CreatedTask | undefined> => {
+      const named = name === null ? undefined : await this.#findByName(name);
+      if (named !== undefined && named.id !== id) return this.#reuse(agentId, named, params);
+      return key === undefined ? undefined : this.#findByKey(id);
+    };
+    const known = await findKnown();
+    if (known !== undefined) return known;
     const fields: Fields = {
       ...{ name, params, task_metadata, cleaned_at: null },
       ...{ status: 'RUNNING', status_reason: 'Task created' },
@@ -73,11 +78,9 @@ export class TaskStore {
     } catch (error) {
       if (!isConflict(error)) throw fromRowsError(error);
       // Another request was faster: with the same key, or with the same name.
-      const concurrent = await this.#findByKey(id);
-      if (concurrent !== undefined) return concurrent;
-      const taken = name === null ? undefined : await this.#findByName(name);
-      if (taken === undefined) throw fromRowsError(error);
-      return this.#reuse(agentId, taken, params);
+      const concurrent = await findKnown();
+      if (concurrent === undefined) throw fromRowsError(error);
+      return concurrent;
     }
   }
 
@@ -162,10 +165,15 @@ export class TaskStore {
     }
   }
 
-  /** Returns the task that was created with a key. */
+  /**
+   * Returns the task that was created with a key. Throws `not_found` if it was deleted: the key
+   * creates no second task, and does not show the deleted one.
+   */
   async #findByKey(id: SessionId): Promise<CreatedTask | undefined> {
     const row = await this.#rows.get('tasks', id);
-    return row && { ...storedTask(row), origin: 'key' };
+    const stored = row && storedTask(row);
+    if (stored?.task.status === 'DELETED') throw notFoundError('task', id);
+    return stored && { ...stored, origin: 'key' };
   }
 
   async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
@@ -188,7 +196,7 @@ export class TaskStore {
 
   async #reuse(agentId: string, row: Row, params: CreateTask['params']): Promise<CreatedTask> {
     const stored = storedTask(row);
-    if (stored.agentId !== agentId) throw nameTaken(stored);
+    if (stored.agentId !== agentId) throw nameTaken();
     if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
     const task = params == null ? stored.task : await this.#change(row.id, () => ({ params }));
     return { ...stored, task, origin: 'name' };
@@ -232,9 +240,10 @@ function hasAll(data: unknown, needle: JsonObject): boolean {
   );
 }
 
-function nameTaken({ task }: StoredTask): ServerError {
-  const message = `Cannot use the name of task ${task.id}: it belongs to another agent. Choose another name`;
-  return new ServerError('conflict', message, { task: task.id });
+/** The error does not locate the task, because the caller may have no access to it. */
+function nameTaken(): ServerError {
+  const message = 'Cannot use this name: another task has it. Choose another name';
+  return new ServerError('conflict', message);
 }
 
 type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;

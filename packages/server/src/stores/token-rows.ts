@@ -19,10 +19,10 @@ export interface StoredToken extends Grant {
 export function toTokenRow(
   token: Omit<StoredToken, 'createdAt'>,
 ): Pick<Row, 'id' | 'keys' | 'data'> {
-  const { id, scope, label, isReadOnly, expiresAt, isGuarded } = token;
+  const { id, scope, label, isReadOnly, expiresAt, isGuarded, isAgentKey } = token;
   const data: JsonObject = {
     ...{ scope: { ...scope }, label, is_read_only: isReadOnly, expires_at: expiresAt },
-    is_guarded: isGuarded,
+    ...{ is_guarded: isGuarded, is_agent_key: isAgentKey },
   };
   return { id, keys: rowKeysOf(scope), data };
 }
@@ -35,8 +35,9 @@ export function fromTokenRow({ id, data, createdAt }: Row): StoredToken | undefi
   if (scope === undefined || typeof isReadOnly !== 'boolean') return undefined;
   if (expiresAt !== null && typeof expiresAt !== 'number') return undefined;
   const isGuarded = data['is_guarded'] === true;
+  const isAgentKey = data['is_agent_key'] === true;
   const text = typeof label === 'string' ? label : null;
-  return { id, scope, label: text, isReadOnly, expiresAt, isGuarded, createdAt };
+  return { id, scope, label: text, isReadOnly, expiresAt, isGuarded, isAgentKey, createdAt };
 }
 
 function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {

@@ -1,7 +1,7 @@
 import type { SpanExporter } from '@millrace/agent';
 import { type Ids, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import { AgentDirectory, AgentKeys } from '../agents/agent-directory.ts';
+import { AgentDirectory } from '../agents/agent-directory.ts';
 import { agentService } from '../agents/agent-service.ts';
 import { AgentStore } from '../agents/agent-store.ts';
 import { AsyncRunner } from '../agents/handlers/async-runner.ts';
@@ -20,6 +20,7 @@ import type { TaskService } from '../contract/service.ts';
 import { JournalPool } from '../journal/journal-pool.ts';
 import { messageService, type WithJournal } from '../messages/message-service.ts';
 import { AgentNetwork } from '../network/agent-network.ts';
+import { AgentKeys } from '../stores/agent-keys.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
 import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
@@ -61,6 +62,8 @@ export interface TaskServiceOptions {
   readonly remote?: RemoteLimits | undefined;
   /** Receives diagnostics that have no effect. They never contain content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
+  /** Called after a token of an agent was revoked, with the id of the token. */
+  readonly onTokenRevoked?: ((id: string) => void) | undefined;
   /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
 }
@@ -119,7 +122,10 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   };
   return {
     changes,
-    agents: agentService({ rows, agents, tasks, directory, keys, network }),
+    agents: agentService({
+      ...{ rows, agents, tasks, directory, keys, network },
+      onTokenRevoked: options.onTokenRevoked ?? (() => {}),
+    }),
     tasks: tasksService({ ...running, agents, sync, stopper }),
     messages: messageService(withJournal, ids),
     events: eventService(log, tasks, assertTask),

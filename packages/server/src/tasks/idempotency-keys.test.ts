@@ -156,7 +156,7 @@ test('a key creates one task, with or without a name, even after it was deleted'
   expect((await create({ name: 'refund' }, 'n')).id).toBe(named.id);
   expect((await create({ name: 'refund' }, 'm')).id).toBe(named.id);
   await harness.service.tasks.delete(id);
-  expect(await create({}, 'k')).toMatchObject({ id, status: 'DELETED' });
+  await expect(create({}, 'k')).rejects.toMatchObject({ code: 'not_found' });
   const sessions = (await harness.log.list()).map(({ session }) => session as string);
   expect(sessions.filter((session) => session === named.id)).toHaveLength(1);
   expect(await isIdle(harness, named.id)).toBe(true);

@@ -47,6 +47,8 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
       const stored = await taskFor(options, { agentId, agent, trace }, body, key);
       const taskId = stored.task.id;
+      // A key does not show the answer of a deleted task.
+      if (stored.task.status === 'DELETED') assertUsable(taskId, 'DELETED');
       const isLoop = agent.type === 'loop';
       const known =
         key === undefined

@@ -14,7 +14,8 @@ export interface SandboxOptions {
   readonly network?: boolean | undefined;
   /**
    * Absolute paths that commands can neither read nor change, besides the built-in list of key
-   * folders, histories and browser profiles. Paths that do not exist are ignored. Default: none.
+   * folders, histories and browser profiles. Commands cannot create a path that does not exist.
+   * Default: none.
    */
   readonly hide?: readonly string[] | undefined;
   /**

@@ -4,6 +4,8 @@ import { MillraceError } from '@millrace/core';
 export type WorkspaceErrorCode =
   /** The path leads outside the root through `..`, an absolute path or a symbolic link. */
   | 'outside'
+  /** A write through a symbolic link to a file that runs code. Give the real path. */
+  | 'protected_link'
   | 'not_found'
   /** The file existed a moment ago. */
   | 'vanished'

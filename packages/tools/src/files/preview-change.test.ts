@@ -17,9 +17,11 @@ const preview = (tool: string, input: unknown) =>
 test('a write is compared with the current content', async () => {
   expect(await preview('write', { path: 'a.txt', content: 'one\n2\nthree\n' })).toEqual({
     ...{ diff: '@@ -1,3 +1,3 @@\n one\n-two\n+2\n three', added: 1, removed: 1, linesBefore: 3 },
+    ...{ file: 'a.txt', isLinked: false },
   });
   expect(await preview('write', { path: 'new.txt', content: 'a\n' })).toEqual({
     ...{ diff: '@@ -0,0 +1,1 @@\n+a', added: 1, removed: 0, linesBefore: undefined },
+    ...{ file: 'new.txt', isLinked: false },
   });
   const same = await preview('write', { path: 'a.txt', content: 'one\ntwo\nthree\n' });
   expect(same).toMatchObject({ diff: '', linesBefore: 3 });

@@ -1,13 +1,22 @@
 import { WorkspaceError } from '../contract/workspace-error.ts';
+import { protectedLinkError } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
-import { countLines, decodeText } from './text-file.ts';
+import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** The effect that a call of `edit` or `write` would have on the file as it is now. */
 export interface ChangePreview {
+  /** The real path of the file, relative to the workspace. */
+  readonly file: string;
+  /** Whether the call gives the path of a symbolic link instead of `file`. */
+  readonly isLinked: boolean;
   /** The change in the format of `diff -u`, with context lines. Empty if nothing would change. */
   readonly diff: string;
+  /** Whether `diff` has only the first 20,000 lines of the change. Default: false. */
+  readonly isCut?: boolean | undefined;
+  /** How the line endings of the file change, such as `LF → CRLF`. Undefined if they stay. */
+  readonly lineEndings?: string | undefined;
   /** Number of added lines. */
   readonly added: number;
   /** Number of removed lines. */
@@ -24,13 +33,13 @@ const maxDiffLines = 20_000;
 
 /**
  * Shows what a call of `edit` or `write` would change, for the person who approves it. Returns
- * undefined for other tools, for invalid input and for paths outside the workspace.
+ * undefined for other tools, for invalid input and for paths that the workspace refuses.
  *
  * @example const preview = await previewChange(workspace, { tool: 'write', input: { path: 'a.txt',
  * content: 'new' } });
  */
 export async function previewChange(
-  workspace: Pick<Workspace, 'read'>,
+  workspace: Pick<Workspace, 'read' | 'resolve'>,
   { tool, input }: { readonly tool: string; readonly input: unknown },
 ): Promise<ChangePreview | undefined> {
   const { path, content, edits } = (input ?? {}) as {
@@ -42,24 +51,63 @@ export async function previewChange(
   const isWrite = tool === 'write' && typeof content === 'string';
   if (!isWrite && !(tool === 'edit' && Array.isArray(edits) && edits.every(isEdit)))
     return undefined;
+  const place = await placeOf(workspace, path);
+  if (place === undefined) return undefined;
+  const at = { file: place.shown, isLinked: place.isLinked };
+  const refusal = protectedLinkError(place)?.message;
+  if (refusal !== undefined) return { ...at, ...noDiff, linesBefore: undefined, problem: refusal };
   const found = await textOf(workspace, path);
   if (found === 'outside') return undefined;
-  if (found === 'no text') return { ...noDiff, linesBefore: undefined, problem: notTextProblem };
+  if (found === 'no text')
+    return { ...at, ...noDiff, linesBefore: undefined, problem: notTextProblem };
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
-  if (isWrite) return { ...diffOf(before, content.replaceAll('\r\n', '\n')), linesBefore };
-  if (found === undefined) return { ...noDiff, linesBefore, problem: 'The file does not exist' };
+  if (isWrite) {
+    const endings = lineEndingChange(found, content);
+    return { ...at, ...diffOf(before, withoutCrlf(content)), ...endings, linesBefore };
+  }
+  const problem = (text: string) => ({ ...at, ...noDiff, linesBefore, problem: text });
+  if (found === undefined) return problem('The file does not exist');
   const applied = applyEdits(found, edits as readonly Edit[]);
-  if (!applied.ok) return { ...noDiff, linesBefore, problem: applied.problem };
-  return { ...diffOf(before, applied.file.text), linesBefore };
+  if (!applied.ok) return problem(applied.problem);
+  return { ...at, ...diffOf(before, applied.file.text), linesBefore };
+}
+
+/** Returns undefined if the path cannot be resolved in the workspace. */
+function placeOf(workspace: Pick<Workspace, 'resolve'>, path: string) {
+  return workspace.resolve(path).catch(() => undefined);
 }
 
 const notTextProblem = 'The current content is not text and cannot be shown';
 const noDiff = { diff: '', added: 0, removed: 0 } as const;
 
-function diffOf(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {
-  const { text: diff, added, removed } = unifiedDiff(before, after, maxDiffLines);
-  return { diff, added, removed };
+function diffOf(
+  before: string,
+  after: string,
+): Pick<ChangePreview, 'diff' | 'added' | 'removed' | 'isCut'> {
+  const { text: diff, added, removed, isCut } = unifiedDiff(before, after, maxDiffLines);
+  return { diff, added, removed, ...(isCut && { isCut }) };
+}
+
+/** The diff ignores line endings. A new file is expected to have LF. */
+function lineEndingChange(
+  before: TextFile | undefined,
+  content: string,
+): Pick<ChangePreview, 'lineEndings'> {
+  const [was, is] = [
+    endingNames(before?.isCrlf ?? []),
+    endingNames(Array.from(content.matchAll(/\r?\n/g), ([ending]) => ending === '\r\n')),
+  ];
+  const isUsual = was === is || is === 'none' || (was === 'none' && is === 'LF');
+  return isUsual ? {} : { lineEndings: `${was} → ${is}` };
+}
+
+function endingNames(isCrlf: readonly boolean[]): string {
+  const names = [
+    ...(isCrlf.includes(false) ? ['LF'] : []),
+    ...(isCrlf.includes(true) ? ['CRLF'] : []),
+  ];
+  return names.join(' and ') || 'none';
 }
 
 function isEdit(edit: unknown): boolean {

@@ -4,6 +4,8 @@ interface UnifiedDiff {
   readonly text: string;
   readonly added: number;
   readonly removed: number;
+  /** Whether the text has only the first lines of the diff. */
+  readonly isCut: boolean;
 }
 
 const contextLines = 3;
@@ -20,6 +22,7 @@ export function unifiedDiff(before: string, after: string, maxLines: number): Un
   const shown = rest > 0 ? [...lines.slice(0, maxLines), `… (${rest} more lines of diff)`] : lines;
   return {
     text: shown.join('\n'),
+    isCut: rest > 0,
     added: changes.reduce((sum, { newFrom, newTo }) => sum + newTo - newFrom, 0),
     removed: changes.reduce((sum, { from, to }) => sum + to - from, 0),
   };

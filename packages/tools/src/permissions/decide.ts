@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { homeProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
   type CommandPart,
@@ -13,7 +14,7 @@ import {
   lexicalPath,
 } from './permission-rule.ts';
 import { globNames, type Protection, readProtection, writeProtection } from './protected-paths.ts';
-import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
+import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
 import type { PathKind, ToolKind } from './tool-kinds.ts';
 
@@ -78,11 +79,14 @@ function decidePaths(
 ): PolicyDecision {
   const given = pathOf(call);
   if (given === undefined) return unclearInput(call);
-  const paths = [given, ...(call.leadsTo === undefined ? [] : [call.leadsTo])];
-  const rulings = paths.map((path) =>
-    decidePath(rules, { kind, path: lexicalPath(root, path), skipsDenied }),
-  );
-  return strictest(rulings) ?? unclearInput(call);
+  const named = lexicalPath(root, given);
+  const real = call.leadsTo === undefined ? named : lexicalPath(root, call.leadsTo);
+  const paths = named.absolute === real.absolute ? [named] : [named, real];
+  const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied }));
+  const ruling = strictest(rulings) ?? unclearInput(call);
+  if (paths.length === 1) return ruling;
+  // The person who decides must see the file that the call uses, whichever path was decisive.
+  return { ...ruling, reason: `${ruling.reason} (${named.shown} → ${real.shown})` };
 }
 
 function decideByTool(
@@ -129,11 +133,25 @@ function decideCommand(
   const decide = (words: readonly Word[]) =>
     decidePart(rules, { root, line, words, targets, unsupportedSyntax }, read);
   const rulings = parts.map(decide);
-  const ruling = strictest(rulings) ?? decide([]);
+  const { isUnasked: _, ...ruling } = strictest(rulings) ?? decide([]);
   const readings = rulings.flatMap((one) => one.readOnlyCommands ?? []);
+  if (ruling.decision === 'allow' && isGitMixed(rulings, parts))
+    return { decision: 'ask', reason: 'The line has git and commands that do more than read' };
   return ruling.decision === 'allow' && readings.length > 0
     ? { ...ruling, readOnlyCommands: readings }
     : ruling;
+}
+
+/**
+ * Whether a line has git without a rule, and a command that does more than read. Only lines that
+ * just read get an environment in which git runs no programs of the repository.
+ */
+function isGitMixed(
+  rulings: readonly PartDecision[],
+  parts: readonly (readonly Word[])[],
+): boolean {
+  const hasGit = rulings.some((one) => one.isUnasked && one.readOnlyCommands?.some((c) => c.isGit));
+  return hasGit && parts.some((words) => parseReadOnlyCommand(words) === undefined);
 }
 
 interface CommandContext {
@@ -142,11 +160,16 @@ interface CommandContext {
   readonly read?: ((words: readonly Word[]) => ReadOnlyCommand | undefined) | undefined;
 }
 
+interface PartDecision extends PolicyDecision {
+  /** Whether the command is allowed without a rule, because it only reads. Default: false. */
+  readonly isUnasked?: boolean | undefined;
+}
+
 function decidePart(
   rules: readonly CompiledRule[],
   part: CommandPart,
   read: CommandContext['read'],
-): PolicyDecision {
+): PartDecision {
   const commandText = displayCommand(part);
   const deciding = decidingRule(rules.filter((compiled) => matchesCommand(compiled, part)));
   if (deciding === undefined) {
@@ -158,6 +181,7 @@ function decidePart(
         decision: 'allow',
         reason: `${commandText} only reads`,
         readOnlyCommands: [readOnly],
+        isUnasked: true,
       };
     return { decision: 'ask', reason: `No rule allows ${commandText}${whyNoRule(rules, part)}` };
   }
@@ -253,8 +277,11 @@ const protectionText: Readonly<Record<Protection['why'], string>> = {
 
 function protectionOf({ kind, path, isNamesOnly = false }: PathCall): Protection | undefined {
   // The tool `edit` shows lines of the file if it does not find a text.
-  if (kind === 'write') return writeProtection(path.shown) ?? readProtection(path.shown);
-  return isNamesOnly ? undefined : readProtection(path.shown);
+  if (kind === 'write')
+    return (
+      writeProtection(path.shown) ?? readProtection(path.shown) ?? homeProtection(path, 'write')
+    );
+  return isNamesOnly ? undefined : (readProtection(path.shown) ?? homeProtection(path, 'read'));
 }
 
 /**
@@ -318,7 +345,7 @@ export interface PolicyDecision {
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
 /** Returns the strictest decision. Of equal ones, the first. */
-function strictest(rulings: readonly PolicyDecision[]): PolicyDecision | undefined {
+function strictest<Ruling extends PolicyDecision>(rulings: readonly Ruling[]): Ruling | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 

@@ -15,8 +15,8 @@ export function writeProtection(path: string): Protection | undefined {
   const segments = segmentsOf(path);
   const segment =
     segments.find((name) => codeFolders.has(name)) ??
-    lastIf(segments, (name) => codeFiles.has(name)) ??
-    pairOf(segments, codePairs);
+    lastIf(segments, (name) => codeFiles.has(name) || codeEndings.test(name)) ??
+    endOfChain(segments, codeChains);
   return segment === undefined ? undefined : { segment, why: 'runs_code' };
 }
 
@@ -27,7 +27,7 @@ export function readProtection(path: string): Protection | undefined {
   const segment =
     (isPublic ? undefined : segments.find((name) => secretFolders.has(name))) ??
     lastIf(segments, isSecretName) ??
-    pairOf(segments, secretPairs);
+    endOfChain(segments, secretChains);
   return segment === undefined ? undefined : { segment, why: 'secret' };
 }
 
@@ -36,7 +36,7 @@ const setOf = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/)
 /** Folders whose content programs run or obey, at any depth. */
 const codeFolders = setOf(
   `.git git~1 .hg .jj .svn .millrace .claude .codex .cursor .gemini .husky .githooks .vscode .idea
-  .zed .devcontainer .cargo .mvn .yarn .circleci .buildkite .ssh .aws .gnupg .kube .docker .azure`,
+  .zed .helix .windsurf .opencode .vim .emacs.d .devcontainer .cargo .mvn .yarn .circleci .buildkite .ssh .aws .gnupg .kube .docker .azure`,
 );
 
 /** Files that programs run or obey, at any depth. */
@@ -46,25 +46,41 @@ const codeFiles = setOf(
   config.fish .inputrc .envrc .vimrc .exrc .nvimrc .gvimrc .emacs .dir-locals.el .tmux.conf .npmrc
   .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc .netrc .bazelrc rust-toolchain rust-toolchain.toml
   .tool-versions .mise.toml mise.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml
-  .gitlab-ci.yml .travis.yml azure-pipelines.yml jenkinsfile`,
+  .gitlab-ci.yml .travis.yml azure-pipelines.yml jenkinsfile .nvim.lua .aider.conf.yml .cursorrules
+  .windsurfrules .clinerules .xprofile .xinitrc .xsession .pam_environment .screenrc`,
+);
+const codeEndings = /\.code-workspace$/;
+
+/** Two or three names that follow each other, at any depth. */
+const codeChains = setOf(
+  `.github/workflows .github/actions .config/fish .config/git .config/nvim .config/helix
+  .config/millrace .config/autostart .config/systemd .config/environment.d .config/direnv
+  .local/bin`,
 );
 
-/** A folder and an entry in it, at any depth. */
-const codePairs = setOf('.github/workflows .github/actions .config/fish .config/git .config/nvim');
-
-const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store');
-const secretPairs = setOf(
-  '.git/config .config/gcloud .config/gh .cargo/credentials .m2/settings.xml',
+const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store .secrets');
+const secretChains = setOf(
+  `.git/config .config/gcloud .config/gh .config/rclone .config/millrace .local/share/millrace
+  .cargo/credentials .m2/settings.xml`,
 );
 const secretFiles = setOf(
   `.env .envrc .npmrc .pypirc .netrc _netrc .pgpass .my.cnf .mylogin.cnf .htpasswd .git-credentials
   .dockercfg .s3cfg .boto .vault-token .terraformrc kubeconfig credentials credentials.json
   credentials.yml credentials.yaml credentials.toml credentials.ini credentials.csv
   .credentials.json secrets.json secrets.yml secrets.yaml secrets.toml secret.json secret.yml
-  secret.yaml master.key service-account.json`,
+  secret.yaml master.key .dev.vars .vault_pass .vault_pass.txt .vault-pass local.settings.json
+  kubeconfig.yaml kubeconfig.yml .claude.json .zhistory .histfile .lesshst .viminfo`,
 );
 const secretEndings =
-  /(?:^\.env\.|\.env$|\.pem$|\.key$|\.p12$|\.pfx$|\.jks$|\.keystore$|\.kdbx$|\.ppk$|\.tfvars$|\.tfstate$)/;
+  /(?:^\.env[._-]|\.env$|\.pem$|\.key$|\.p12$|\.pfx$|\.jks$|\.keystore$|\.kdbx$|\.ppk$|\.tfvars(?:\.json)?$|\.tfstate(?:\.\d+)?$)/;
+/** `prod.env.local`. Other endings, such as `config.env.ts`, are code. */
+const environmentName =
+  /\.env\.(?:local|dev|development|test|ci|stage|staging|prod|production|secrets?|private)$/;
+const serviceAccountName =
+  /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|-firebase-adminsdk-.*\.json$/;
+const historyName = /^\.[a-z0-9_]+_history$/;
+/** Endings that editors and people add to a copy of a file. */
+const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)+$/;
 /** Private keys have no file extension. */
 const privateKeyName = /^id_[a-z0-9_-]+$/;
 const clientSecretName = /^client_secret.*\.json$/;
@@ -72,12 +88,21 @@ const exampleName = /(?:^|[._-])(?:example|sample|template|dist|defaults)(?:$|[.
 /** Names that are public also in a folder of secrets. */
 const publicNames = /\.pub$|^known_hosts$/;
 
+const secretPatterns = [
+  ...[secretEndings, environmentName, serviceAccountName, historyName],
+  ...[privateKeyName, clientSecretName],
+];
+
 function isSecretName(name: string): boolean {
   if (publicNames.test(name) || exampleName.test(name)) return false;
-  return (
-    secretFiles.has(name) ||
-    [secretEndings, privateKeyName, clientSecretName].some((pattern) => pattern.test(name))
-  );
+  const original = name.replace(copyEnding, '');
+  if (publicNames.test(original) || exampleName.test(original)) return false;
+  // An editor puts a dot, `#` or `.#` before the name of a file that it has open.
+  const names = [name, original, original.replace(/^(?:\.?#|\.)/, '')];
+  const isCopy = original !== name;
+  return names
+    .slice(0, isCopy ? undefined : 1)
+    .some((one) => secretFiles.has(one) || secretPatterns.some((pattern) => pattern.test(one)));
 }
 
 /**
@@ -104,8 +129,13 @@ function lastIf(
   return name !== undefined && isSpecial(name) ? name : undefined;
 }
 
-function pairOf(segments: readonly string[], pairs: ReadonlySet<string>): string | undefined {
-  return segments.find((name, at) => pairs.has(`${segments[at - 1]}/${name}`));
+/** Returns the last name of the first chain in the path. */
+function endOfChain(segments: readonly string[], chains: ReadonlySet<string>): string | undefined {
+  return segments.find((_, at) =>
+    [2, 3].some((length) =>
+      chains.has(segments.slice(Math.max(0, at + 1 - length), at + 1).join('/')),
+    ),
+  );
 }
 
 /**

@@ -36,7 +36,8 @@ export function approveInSandbox(
     if (decision === 'deny') return ruling;
     const more = asksForMore(call);
     if (more !== undefined) return decideOnLeaving(current(), call, more);
-    if (decision === 'allow' || (await reading.hiddenPaths(call)) === undefined) return ruling;
+    if (decision === 'allow' || !(await reading.allow(call, pending.call.toolCallId)))
+      return ruling;
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
 }

@@ -1,13 +1,7 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs';
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import { entryOf, gitPlaces } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
 export interface GuardedPath {
@@ -36,8 +30,9 @@ interface PlanOptions {
   readonly writable: readonly string[];
   readonly keys: readonly string[];
   readonly startUp: readonly string[];
-  /** As `SandboxOptions.hide` and `protect`: no watch if they do not exist. */
+  /** As `SandboxOptions.hide`. */
   readonly hide: readonly string[];
+  /** As `SandboxOptions.protect`: no watch if they do not exist. */
   readonly protect: readonly string[];
 }
 
@@ -52,46 +47,8 @@ export function planGuards(options: PlanOptions): GuardPlan {
   for (const path of startUp) planner.guard(path, 'read-only', true);
   for (const path of protect) planner.guard(resolve(root, path), 'read-only', false);
   for (const path of keys) planner.guard(path, 'hidden', true);
-  for (const path of hide) planner.guard(path, 'hidden', false);
+  for (const path of hide) planner.guard(path, 'hidden', true);
   return planner.plan();
-}
-
-/**
- * Places in the workspace that make git run programs: settings and hooks of the repository, of its
- * submodules and of its worktrees, files that make git look for the settings somewhere else, and
- * places that the settings name.
- * Missing folders are created, because git accepts empty ones.
- */
-function gitPlaces(root: string): readonly string[] {
-  const git = join(root, '.git');
-  // With a HEAD, git can take the workspace itself for a repository.
-  const head = join(root, 'HEAD');
-  const asBare =
-    entryOf(head) === undefined ? [head] : [head, join(root, 'config'), join(root, 'hooks')];
-  if (entryOf(git)?.isDirectory() !== true) return [git, ...asBare];
-  const folders = ['hooks', 'modules', 'worktrees'].map((name) => join(git, name));
-  for (const folder of folders) if (entryOf(folder) === undefined) createFolder(folder);
-  const config = join(git, 'config');
-  const files = [config, join(git, 'commondir')];
-  const ofWorktree = join(git, 'config.worktree');
-  const text = contentOf(config);
-  const readsIt = /worktreeconfig/i.test(text) || entryOf(ofWorktree) !== undefined;
-  const named = [
-    ...pathsIn(text, /(?:^|\])\s*hooksPath\s*=(.*)$/gim).map((path) => resolve(root, path)),
-    ...pathsIn(text, /(?:^|\])\s*path\s*=(.*)$/gim).map((path) => resolve(git, path)),
-  ];
-  return [...folders, ...files, ...(readsIt ? [ofWorktree] : []), ...named, ...asBare];
-}
-
-/** Maximum number of paths in the settings of git that are guarded. */
-const maxNamed = 50;
-
-/** Returns the folder of hooks (`hooksPath`), or the further settings (`path`), of a git config. */
-function pathsIn(text: string, setting: RegExp): readonly string[] {
-  return [...text.matchAll(setting)]
-    .slice(0, maxNamed)
-    .map(([, value = '']) => value.trim().replaceAll('"', ''))
-    .filter((path) => path !== '' && !path.startsWith('~'));
 }
 
 /** A link can lead to another link. The kernel gives up after 40. */
@@ -152,11 +109,12 @@ class Planner {
 
   plan(): GuardPlan {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
-    // What is below a hidden folder does not exist for the command.
-    const isVisible = ({ path }: { readonly path: string }) =>
-      !all.some(
-        (other) => other.guard === 'hidden' && other.path !== path && isBelow(other.path, path),
-      );
+    const isCovered = (path: string, by: GuardedPath['guard']) =>
+      all.some((other) => other.guard === by && other.path !== path && isBelow(other.path, path));
+    // What is below a hidden folder does not exist for the command. What is below a read-only
+    // folder needs no guard, and a mount for a pinned path would make it writable again.
+    const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
+      !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
     return { guarded: all.filter(isVisible), watched };
   }
@@ -192,15 +150,6 @@ export function isBelow(folder: string, path: string): boolean {
   return inside !== '' && inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
-/** Returns undefined if nothing is there, or if this user cannot reach it. */
-function entryOf(path: string) {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
 /** Resolves the links of the existing part of a path. */
 function realPathOf(path: string): string {
   try {
@@ -208,26 +157,5 @@ function realPathOf(path: string): string {
   } catch {
     const parent = dirname(path);
     return parent === path ? path : join(realPathOf(parent), path.slice(parent.length));
-  }
-}
-
-function createFolder(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch {
-    // The folder cannot be created here, and neither by a command.
-  }
-}
-
-/** Maximum size of a git configuration that is searched. Larger ones count as empty. */
-const maxConfigBytes = 1_048_576;
-
-function contentOf(path: string): string {
-  try {
-    const isSmall =
-      (entryOf(path)?.size ?? 0) <= maxConfigBytes && entryOf(path)?.isFile() === true;
-    return isSmall ? readFileSync(path, 'utf8') : 'worktreeConfig';
-  } catch {
-    return '';
   }
 }

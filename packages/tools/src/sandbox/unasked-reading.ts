@@ -16,7 +16,26 @@ export interface UnaskedReading {
    * not read.
    */
   hiddenPaths(call: PolicyCall): Promise<readonly string[] | undefined>;
+  /**
+   * Allows a call without approval if it can be confined to reading. Remembers the call until
+   * `placeOf`, so that it runs in no other way. Returns false if somebody has to approve it.
+   */
+  allow(call: PolicyCall, toolCallId: string): Promise<boolean>;
+  /** Decides where a call runs. Call it right before the command starts. */
+  placeOf(call: PolicyCall, toolCallId: string): Promise<ReadingPlace>;
 }
+
+/**
+ * Where a command runs. `closed`: it can only read, and not the paths in `hide`. `profile`: as the
+ * profile of the sandbox says, because it was approved. `refused`: it was allowed only because it
+ * could be confined to reading, and now it cannot be.
+ */
+export type ReadingPlace =
+  | { readonly place: 'closed'; readonly hide: readonly string[] }
+  | { readonly place: 'profile' | 'refused' };
+
+/** Maximum number of allowed calls that have not started. Further calls need approval. */
+const maxAllowed = 10_000;
 
 /**
  * Creates an `UnaskedReading` for a policy. The policy is read for each command, so rules that are
@@ -28,17 +47,39 @@ export interface UnaskedReading {
  * const approve = approveInSandbox(() => policy, approveByPolicy(policy, workspace), reading);
  */
 export function unaskedReading(current: () => PermissionPolicy): UnaskedReading {
+  // The files and the rules can change between the decision and the execution.
+  const allowed = new Set<string>();
+  const keyOf = (call: PolicyCall, id: string) => JSON.stringify([id, commandOf(call)]);
+  const hiddenPaths: UnaskedReading['hiddenPaths'] = async (call) => {
+    const policy = current();
+    const line = commandOf(call);
+    if (line === undefined || !isReadOnlyLine(line) || asksForMore(call)) return undefined;
+    // Git can print old versions of hidden files, so only the policy judges it.
+    if (usesGit(line)) return undefined;
+    if (isDecidedByRule(policy, call) || !namesReadablePaths(policy, line)) return undefined;
+    return findUnreadable(policy);
+  };
   return {
-    async hiddenPaths(call) {
-      const policy = current();
-      const line = commandOf(call);
-      if (line === undefined || !isReadOnlyLine(line) || asksForMore(call)) return undefined;
-      // Git can print old versions of hidden files, so only the policy judges it.
-      if (usesGit(line)) return undefined;
-      if (isDecidedByRule(policy, call) || !namesReadablePaths(policy, line)) return undefined;
-      return findUnreadable(policy);
+    hiddenPaths,
+    async allow(call, id) {
+      const isConfined = (await hiddenPaths(call)) !== undefined && allowed.size < maxAllowed;
+      if (isConfined) allowed.add(keyOf(call, id));
+      else allowed.delete(keyOf(call, id));
+      return isConfined;
+    },
+    async placeOf(call, id) {
+      const wasAllowed = allowed.delete(keyOf(call, id));
+      const hide = await hiddenPaths(call);
+      if (hide !== undefined) return { place: 'closed', hide };
+      return { place: wasAllowed && !isAllowedByRule(current(), call) ? 'refused' : 'profile' };
     },
   };
+}
+
+/** Tells whether a rule allows the call, so that it may run in the profile of the sandbox. */
+function isAllowedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
+  const { decision, readOnlyCommands } = policy.decide(call);
+  return asksForMore(call) === undefined && decision === 'allow' && readOnlyCommands === undefined;
 }
 
 /** The fields of a call that ask for more than the sandbox gives. */

@@ -7,7 +7,12 @@ import {
   type ToolOutput,
 } from '@millrace/agent';
 import { z } from 'zod';
-import type { PreparedCommand, Sandbox, SandboxRequest } from '../contract/sandbox.ts';
+import {
+  type PreparedCommand,
+  type Sandbox,
+  SandboxError,
+  type SandboxRequest,
+} from '../contract/sandbox.ts';
 import { protectGitLine } from '../git/protect-git-line.ts';
 import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
@@ -118,7 +123,7 @@ const reservedForNotes = 1000;
 
 async function executeCommand(
   input: BashInput,
-  { signal, update, blobs, trace }: ToolContext,
+  { signal, update, blobs, trace, toolCallId }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
   const { workspace, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
@@ -129,7 +134,7 @@ async function executeCommand(
   const own = traceEnv(safeEnv(inherited, settings.env), trace);
   const env = await protectGitLine(command, own, workspace.root);
   const shell = await findShell(settings.shell, workspace.root, env['PATH']);
-  const confinement = await confine(input, env, { ...settings, shell });
+  const confinement = await confine(input, toolCallId, env, { ...settings, shell });
   const confined = confinement?.prepared;
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
@@ -161,18 +166,27 @@ interface Confinement {
 /** Prepares the sandbox for a command. Returns undefined if the command runs without one. */
 async function confine(
   input: BashInput,
+  toolCallId: string,
   env: Readonly<Record<string, string>>,
   { sandbox, reading, shell, workspace: { root } }: Settings,
 ): Promise<Confinement | undefined> {
   const call = { tool: 'bash', input };
   const more = asksForMore(call);
   if (sandbox === undefined || more === 'outside') return undefined;
-  const hide = more === undefined ? await reading?.hiddenPaths(call) : undefined;
+  const chosen = await reading?.placeOf(call, toolCallId);
+  if (chosen?.place === 'refused') throw cannotConfineToReading(root);
+  const hide = chosen?.place === 'closed' ? chosen.hide : undefined;
   const view = hide === undefined ? sandbox.profile : 'closed';
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({ root, command, env, view, network, hide });
   return { prepared, view, network };
+}
+
+function cannotConfineToReading(root: string): SandboxError {
+  const message =
+    'The command did not run: it was allowed without a question because it could be confined to reading, but the files or the rules have changed since. Run it again, so that the user can be asked';
+  return new SandboxError('cannot_confine', message, { path: root });
 }
 
 function leavingNote(input: BashInput): readonly string[] {

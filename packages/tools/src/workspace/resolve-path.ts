@@ -1,6 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
+import { writeProtection } from '../permissions/protected-paths.ts';
 
 /**
  * A resolved path at the time of the call. Functions that open it walk `segments` and follow no
@@ -16,6 +17,8 @@ export interface ResolvedPath {
   /** The real path relative to the root, with `/`. `.` for the root. */
   readonly shown: string;
   readonly exists: boolean;
+  /** Whether the given path goes through a symbolic link, so that it does not name the real path. */
+  readonly isLinked: boolean;
 }
 
 export function segmentAt({ segments }: ResolvedPath, index: number): string {
@@ -38,7 +41,20 @@ export async function resolvePath(root: string, given: string): Promise<Resolved
   const segments = inside === '' ? [] : inside.split(sep);
   if (segments.length > maxDepth)
     throw new WorkspaceError('bad_path', given, `it goes through more than ${maxDepth} folders`);
-  return { given, real, segments, shown: segments.join('/') || '.', exists };
+  const isLinked = real !== resolve(root, given);
+  return { given, real, segments, shown: segments.join('/') || '.', exists, isLinked };
+}
+
+/**
+ * Returns the error for a write through a link to a file that runs code, such as `.git/config`. A
+ * person who approves a write judges the given path, so such a file must be named itself.
+ */
+export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefined {
+  const { given, shown, isLinked } = place;
+  if (!isLinked || writeProtection(shown) === undefined) return undefined;
+  const target = displayOnOneLine(shown);
+  const state = `it leads through a symbolic link to ${target}, which can make another program run code. To write that file, give the path ${target}`;
+  return new WorkspaceError('protected_link', given, state);
 }
 
 function invalidPathReason(given: string): string | undefined {

@@ -69,6 +69,7 @@ describe('a path', () => {
       segments: ['src', 'main.ts'],
       shown: 'src/main.ts',
       exists: true,
+      isLinked: true,
     });
   });
 

@@ -4,14 +4,15 @@ import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts'
 import { folderOpener } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
-import { type ResolvedPath, resolvePath } from './resolve-path.ts';
+import { protectedLinkError, type ResolvedPath, resolvePath } from './resolve-path.ts';
 import { type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
 
 /**
  * A folder that file tools cannot leave. Paths come from a model: relative to the root or absolute.
  * `~` is an ordinary name. Symbolic links may lead to other places inside. A path that leads
- * outside fails, even if another process redirects it while it is opened. Failures are
- * `WorkspaceError`s. A hard link to a file outside cannot be detected.
+ * outside fails, even if another process redirects it while it is opened. A write through a link to
+ * a file that runs code, such as `.git/config`, fails too. Failures are `WorkspaceError`s. A hard
+ * link to a file outside cannot be detected.
  */
 export interface Workspace {
   /** The real path of the folder. */
@@ -80,6 +81,12 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
   const root = realRoot(given);
   const openRoot = folderOpener(root);
   const resolve = (path: string) => resolvePath(root, path);
+  const resolveForWriting = async (path: string) => {
+    const place = await resolve(path);
+    const problem = protectedLinkError(place);
+    if (problem !== undefined) throw problem;
+    return place;
+  };
   const readPlace = async (place: ResolvedPath, maxBytes: number) => {
     const file = await openFile(openRoot, place);
     try {
@@ -101,14 +108,14 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     list: async (path, maxEntries) => listFolder(openRoot, await resolve(path), maxEntries),
     write: async (path, bytes, options = {}) => {
       if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
-      const place = await resolve(path);
+      const place = await resolveForWriting(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
         return writeFile(openRoot, place, bytes, options);
       });
     },
     change: async (path, change, { maxBytes, ...options }) => {
-      const place = await resolve(path);
+      const place = await resolveForWriting(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
         const { bytes, version } = await readPlace(place, maxBytes);

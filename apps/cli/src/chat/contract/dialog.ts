@@ -15,6 +15,8 @@ export interface ApprovalDialog {
   readonly isChild: boolean;
   /** Number of further approvals that wait. */
   readonly others: number;
+  /** The folder in which the call runs, if it is not the folder of this terminal. */
+  readonly folder?: string | undefined;
   /** The effect of a file change, as soon as it is known. */
   readonly preview?: ChangePreview | undefined;
   /** The rule that a permanent answer saves. Undefined if there is none. */

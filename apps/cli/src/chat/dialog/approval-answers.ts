@@ -1,7 +1,8 @@
 import type { JsonValue } from '@millrace/core';
-import type { ChangePreview, PermissionRule } from '@millrace/tools';
+import type { PermissionRule } from '@millrace/tools';
 import { keysForPrompt } from '../../input/answer/answer-guard.ts';
 import type { Key } from '../../input/keys/key.ts';
+import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, ConfirmDialog, PendingApproval } from '../contract/dialog.ts';
 import type { ApprovalOptions } from '../session/session-commands.ts';
 import {
@@ -10,14 +11,16 @@ import {
   confirmSession,
   confirmWaiting,
 } from './approval-choices.ts';
+import { type ApprovalPreviews, changesFile, isSamePreview } from './change-previews.ts';
 import { changedInputInput, denialReasonInput, type SideInput } from './side-input.ts';
 
 export interface ApprovalAnswersOptions {
   readonly approvals: () => readonly PendingApproval[];
   /** Whether an approval belongs to a sub-agent. */
   readonly isChild: (approval: PendingApproval) => boolean;
-  /** The preview of a file change, if it is known. */
-  readonly preview: (approval: PendingApproval) => ChangePreview | undefined;
+  readonly previews: ApprovalPreviews;
+  /** The folder in which the calls run, if it is not the folder of this terminal. */
+  readonly otherFolder: () => string | undefined;
   /** The rule that a permanent answer saves, if there is one. */
   readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
   readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
@@ -67,15 +70,17 @@ export class ApprovalAnswers {
   }
 
   #dialogOf(approval: PendingApproval, others: number): ApprovalDialog {
-    const { isChild, preview, ruleToSave } = this.#options;
+    const { isChild, previews, ruleToSave, otherFolder } = this.#options;
+    const folder = otherFolder();
     return {
       ...{ type: 'approval', approval, isChild: isChild(approval), others },
-      ...{ preview: preview(approval), savedRule: ruleToSave(approval) },
+      ...{ preview: previews.of(approval), savedRule: ruleToSave(approval), folder },
     };
   }
 
-  approveOnce(approval: PendingApproval): void {
-    this.#submit(approval, () => this.#options.approve(approval, {}));
+  /** Approves a call as the dialog shows it. */
+  approveOnce(dialog: ApprovalDialog): void {
+    this.#approve(dialog, () => this.#options.approve(dialog.approval, {}));
   }
 
   deny(approval: PendingApproval, reason: string | undefined): void {
@@ -100,18 +105,15 @@ export class ApprovalAnswers {
   }
 
   /** Opens the second step of an answer that allows more than this call. */
-  openConfirm(
-    { approval, savedRule }: ApprovalDialog,
-    action: 'session' | 'waiting' | 'always',
-    key: Key,
-  ): void {
+  openConfirm(dialog: ApprovalDialog, action: 'session' | 'waiting' | 'always', key: Key): void {
     const { approveForSession, approveAlways } = this.#options;
+    const { approval, savedRule } = dialog;
     switch (action) {
       case 'session':
         return this.#open(
           approval,
           confirmSession(approval),
-          () => this.#submit(approval, () => approveForSession(approval)),
+          () => this.#approve(dialog, () => approveForSession(approval)),
           key,
         );
       case 'always':
@@ -119,7 +121,7 @@ export class ApprovalAnswers {
         return this.#open(
           approval,
           confirmAlways(savedRule),
-          () => this.#submit(approval, () => approveAlways(approval, savedRule)),
+          () => this.#approve(dialog, () => approveAlways(approval, savedRule)),
           key,
         );
       case 'waiting':
@@ -127,15 +129,31 @@ export class ApprovalAnswers {
     }
   }
 
-  /** Calls that arrive later are not in the list, so the answer does not apply to them. */
+  /**
+   * Opens the second step for all calls that wait. It opens when all previews are computed. Calls
+   * that arrive later are not in the list, so the answer does not apply to them.
+   */
   #openWaiting(first: PendingApproval, key: Key): void {
-    const listed = this.#unanswered;
-    const dialog = confirmWaiting(listed.map((one) => this.#dialogOf(one, 0)));
-    const onYes = () => {
-      const waiting = new Set(this.#unanswered.map(approvalKey));
-      for (const one of listed) if (waiting.has(approvalKey(one))) this.approveOnce(one);
+    const { previews, runInBackground } = this.#options;
+    const waiting = this.#unanswered;
+    const unready = waiting.filter((one) => !previews.isReady(one));
+    if (unready.length === 0) return this.#openList(first, waiting, key);
+    const open = async () => {
+      await Promise.all(unready.map((one) => previews.renew(one)));
+      const [now] = this.#unanswered;
+      const isStillFirst = now !== undefined && approvalKey(now) === approvalKey(first);
+      if (isStillFirst && this.#confirm === undefined) this.#openList(first, waiting, key);
     };
-    this.#open(first, dialog, onYes, key);
+    runInBackground(open());
+  }
+
+  #openList(first: PendingApproval, waiting: readonly PendingApproval[], key: Key): void {
+    const listed = firstChangeOfEachFile(waiting.map((one) => this.#dialogOf(one, 0)));
+    const onYes = () => {
+      const open = new Set(this.#unanswered.map(approvalKey));
+      for (const one of listed) if (open.has(approvalKey(one.approval))) this.approveOnce(one);
+    };
+    this.#open(first, confirmWaiting(listed, waiting.length), onYes, key);
   }
 
   #open(approval: PendingApproval, dialog: ConfirmDialog, onYes: () => void, openedBy?: Key): void {
@@ -157,6 +175,17 @@ export class ApprovalAnswers {
     return opened;
   }
 
+  /** Approves a call, unless its effect is no longer the one that the dialog showed. */
+  #approve(dialog: ApprovalDialog, answer: () => Promise<void>): void {
+    const { approval, preview: shown } = dialog;
+    if (!changesFile(approval)) return this.#submit(approval, answer);
+    this.#submit(approval, async () => {
+      const now = await this.#options.previews.renew(approval);
+      if (!isSamePreview(shown, now)) throw new Error(changedText(approval));
+      await answer();
+    });
+  }
+
   /** Hides an approval at once and shows it again if the answer cannot be submitted. */
   #submit(approval: PendingApproval, answer: () => Promise<void>): void {
     const key = approvalKey(approval);
@@ -167,6 +196,27 @@ export class ApprovalAnswers {
     });
     this.#options.runInBackground(answered);
   }
+}
+
+function changedText({ name, input }: PendingApproval): string {
+  const { path = name } = (input ?? {}) as { readonly path?: JsonValue };
+  return `Nothing was approved: ${revealHidden(String(path))} changed after its change was shown. Read the new one`;
+}
+
+/**
+ * Leaves out later changes of a file, because the first one can change what they do. They are asked
+ * about after it.
+ */
+function firstChangeOfEachFile(dialogs: readonly ApprovalDialog[]): readonly ApprovalDialog[] {
+  const files = new Set<string>();
+  return dialogs.filter(({ approval, preview }) => {
+    if (!changesFile(approval)) return true;
+    const { path } = (approval.input ?? {}) as { readonly path?: JsonValue };
+    const file = preview?.file ?? String(path);
+    const isFirst = !files.has(file);
+    files.add(file);
+    return isFirst;
+  });
 }
 
 function approvalKey({ session, id }: PendingApproval): string {

@@ -110,10 +110,21 @@ export function confirmAlways(rule: PermissionRule): ConfirmDialog {
   };
 }
 
-/** The second step of an answer to several calls, which shows each of them. */
-export function confirmWaiting(requests: readonly ApprovalDialog[]): ConfirmDialog {
+/**
+ * The second step of an answer to several calls, which shows each of them. Of `waiting` calls, those
+ * that are not among the requests are asked about later.
+ */
+export function confirmWaiting(
+  requests: readonly ApprovalDialog[],
+  waiting: number,
+): ConfirmDialog {
   const count = requests.length;
-  return { type: 'confirm', title: `Allow all ${count}?`, requests, yes: `Yes, run all ${count}` };
+  const title =
+    count === waiting
+      ? `Allow all ${count}?`
+      : `Allow these ${count}? ${waiting - count} more for the same file later`;
+  const yes = count === waiting ? `Yes, run all ${count}` : `Yes, run these ${count}`;
+  return { type: 'confirm', title, requests, yes };
 }
 
 /** The second step of a changed input, which shows the changed call. */

@@ -49,7 +49,8 @@ class AskedUser {
     this.#dialogs = new DialogController({
       clock: this.clock,
       ...{ approvals: () => this.#waiting, question: () => undefined },
-      ...{ isChild: () => false, preview: () => undefined },
+      ...{ isChild: () => false, otherFolder: () => undefined },
+      previews: { of: () => undefined, isReady: () => true, renew: async () => undefined },
       ruleToSave: () => ({ tool: 'bash', command: 'x', exact: true, decision: 'allow' }),
       approve: (one) => approve(false, one),
       approveForSession: (one) => approve(true, one),

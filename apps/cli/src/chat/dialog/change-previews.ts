@@ -2,30 +2,67 @@ import type { ChangePreview } from '@millrace/tools';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 
-/** The previews of requested file changes. Each one is computed once. */
-export class ChangePreviews {
+/** The previews of requested file changes, as the dialogs use them. */
+export interface ApprovalPreviews {
+  /** Returns undefined until the preview is computed, or if there is none. */
+  of(approval: PendingApproval): ChangePreview | undefined;
+  /** Whether the preview is computed, or the call has none. */
+  isReady(approval: PendingApproval): boolean;
+  /** Computes the preview again, for the file as it is now. */
+  renew(approval: PendingApproval): Promise<ChangePreview | undefined>;
+}
+
+interface Known {
+  readonly preview: ChangePreview | undefined;
+  readonly isReady: boolean;
+}
+
+/**
+ * Computes the previews of requested file changes. A preview is out of date as soon as the file
+ * changes, so it is computed again when another call finished and before the call is approved.
+ */
+export class ChangePreviews implements ApprovalPreviews {
   readonly #preview: BuiltAgent['preview'];
   readonly #onChange: () => void;
-  readonly #known = new WeakMap<PendingApproval, { readonly preview: ChangePreview | undefined }>();
+  readonly #known = new WeakMap<PendingApproval, Known>();
 
   constructor(preview: BuiltAgent['preview'], onChange: () => void) {
     this.#preview = preview;
     this.#onChange = onChange;
   }
 
-  /** Returns undefined until the preview is computed, or if it cannot be. */
-  readonly previewOf = (approval: PendingApproval): ChangePreview | undefined => {
+  of(approval: PendingApproval): ChangePreview | undefined {
     const known = this.#known.get(approval);
-    if (known === undefined) void this.#look(approval);
+    if (known === undefined) void this.renew(approval);
     return known?.preview;
-  };
+  }
 
-  async #look(approval: PendingApproval): Promise<void> {
-    this.#known.set(approval, { preview: undefined });
+  isReady(approval: PendingApproval): boolean {
+    return !changesFile(approval) || this.#known.get(approval)?.isReady === true;
+  }
+
+  async renew(approval: PendingApproval): Promise<ChangePreview | undefined> {
+    const before = this.#known.get(approval) ?? { preview: undefined, isReady: false };
+    this.#known.set(approval, before);
     const { name: tool, input } = approval;
     const preview = await this.#preview({ tool, input }).catch(() => undefined);
-    if (preview === undefined) return;
-    this.#known.set(approval, { preview });
-    this.#onChange();
+    // An unchanged preview stays the same object, so that nothing is drawn or read again.
+    const isSame = isSamePreview(this.#known.get(approval)?.preview, preview);
+    const kept = isSame ? this.#known.get(approval)?.preview : preview;
+    this.#known.set(approval, { preview: kept, isReady: true });
+    if (!isSame) this.#onChange();
+    return kept;
   }
+}
+
+/** Whether a call changes a file, so that its effect depends on the file. */
+export function changesFile({ name }: Pick<PendingApproval, 'name'>): boolean {
+  return name === 'edit' || name === 'write';
+}
+
+export function isSamePreview(a: ChangePreview | undefined, b: ChangePreview | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof ChangePreview>;
+  return [...keys].every((key) => a[key] === b[key]);
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog } from '../contract/dialog.ts';
-import { diffBody, inputDiff, margin } from '../render/call-body.ts';
+import { diffBody, inputDiff, margin, replaceAllNotes } from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
 
@@ -90,11 +90,24 @@ function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): re
   const { name, input } = approval;
   const clipped = clippedSubject(look, dialog);
   const fields = fieldsOf(input);
-  const diff = preview?.diff || inputDiff(name, input);
+  // A preview that is cut does not show the whole change, but the input does.
+  const effect = preview?.isCut ? undefined : preview?.diff || undefined;
+  const diff = effect ?? inputDiff(name, input);
   if (diff !== undefined) {
     const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
     const rest = otherFields(look, fields, diffFields);
-    return [...path, ...rest, ...diffBody(look, revealInvisible(diff), Number.POSITIVE_INFINITY)];
+    const notes = [
+      ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
+      // The effect shows every place.
+      ...(effect === undefined ? replaceAllNotes(name, input) : []),
+    ];
+    const shownNotes = notes.flatMap((note) => wrapText(look, note, margin));
+    return [
+      ...path,
+      ...rest,
+      ...shownNotes,
+      ...diffBody(look, revealInvisible(diff), Number.POSITIVE_INFINITY),
+    ];
   }
   if (name === 'bash' && typeof fields?.['command'] === 'string') {
     const command = revealHidden(`$ ${fields['command']}`);

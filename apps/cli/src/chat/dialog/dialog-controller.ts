@@ -287,14 +287,17 @@ export class DialogController {
       case 'confirm': {
         const isBack = chosen.index === chosen.list.items.length - 1;
         if (isBack) this.#approvals.closeConfirm();
-        else if (this.#isRead) this.#guard.hold(chosen.key, () => this.#approvals.confirm());
+        else if (this.#isReadAs(dialog))
+          this.#guard.hold(chosen.key, () => this.#approvals.confirm());
       }
     }
   }
 
-  /** Nothing that was not shown can be approved. */
-  get #isRead(): boolean {
-    return this.#shownDialog?.content.isComplete === true;
+  /** Nothing that was not shown can be approved. A preview may be newer than the last drawing. */
+  #isReadAs(dialog: ApprovalDialog | ConfirmDialog): boolean {
+    const content = this.#shownDialog?.content;
+    const preview = dialog.type === 'approval' ? dialog.preview : undefined;
+    return content?.isComplete === true && content.preview === preview;
   }
 
   #decide(dialog: ApprovalDialog, { index, list, key }: Chosen): void {
@@ -309,12 +312,13 @@ export class DialogController {
         this.#sideInput = this.#approvals.changeInput(dialog);
         return;
       case 'once':
-        if (this.#isRead) this.#guard.hold(key, () => this.#approvals.approveOnce(approval));
+        if (this.#isReadAs(dialog))
+          this.#guard.hold(key, () => this.#approvals.approveOnce(dialog));
         return;
       case 'session':
       case 'waiting':
       case 'always':
-        if (this.#isRead) this.#approvals.openConfirm(dialog, action, key);
+        if (this.#isReadAs(dialog)) this.#approvals.openConfirm(dialog, action, key);
     }
   }
 

@@ -51,13 +51,20 @@ const long = {
 };
 const preview: ChangePreview = {
   ...{ diff: '@@ -10,3 +10,3 @@\n before\n-old\n+new\n after', added: 1, removed: 1 },
-  linesBefore: 500,
+  ...{ linesBefore: 500, file: 'a.ts', isLinked: false },
 };
 
 describe('the title describes the request', () => {
   test.each<[DialogOptions, string]>([
     [{ name: 'bash', input: { command: 'npm test' } }, '? Run `npm test`?'],
     [{ name: 'write', input: { path: 'a.ts', content: '' } }, '? Write a.ts?'],
+    [
+      {
+        ...{ name: 'edit', input: { path: 'docs/a.ts', edits: [] } },
+        preview: { ...preview, file: 'notes/a.ts', isLinked: true },
+      },
+      '? Edit docs/a.ts → notes/a.ts (+1 −1)?',
+    ],
     [
       { name: 'write', input: { path: 'a.ts', content: '' }, preview },
       '? Write a.ts (replaces 500 lines)?',

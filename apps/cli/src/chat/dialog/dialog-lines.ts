@@ -34,6 +34,8 @@ interface DrawnDialog {
   readonly view: ContentView;
 }
 
+/** In a narrower window nobody can read a request, so it does not count as shown. */
+const minWidth = 8;
 /** The content gets at least this many lines, if the choices can be scrolled. */
 const minContent = 4;
 /** The reason gets its own lines only beside this much content. */
@@ -70,7 +72,11 @@ export function drawDialog(
   const choices = choiceLines(look, list, { room: choiceRoom, readiness });
   return {
     lines: fitLines(look, [...title, ...body, ...why, ...choices, ...hint]),
-    view: { key: dialogKey(dialog), content, from: start, to: end },
+    view: {
+      ...{ key: dialogKey(dialog), content, from: start, to: end },
+      isTooNarrow: isGuarded && dialog.type !== 'question' && look.width < minWidth,
+      preview: dialog.type === 'approval' ? dialog.preview : undefined,
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import type { ChangePreview } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
-import type { ApprovalDialog, Dialog, PendingApproval } from '../contract/dialog.ts';
+import type { ApprovalDialog, Dialog } from '../contract/dialog.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import {
   clipText,
@@ -50,9 +50,9 @@ interface RequestTitle {
  * approvals.
  */
 function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
-  const { approval, others, isChild, preview } = dialog;
+  const { approval, others, isChild } = dialog;
   const asker = isChild ? 'A sub-agent asks: ' : '';
-  const [verb, rawSubject, change, end] = titleParts(approval, preview);
+  const [verb, rawSubject, change, end] = titleParts(dialog);
   const subject = revealHidden(rawSubject);
   const isTight = cellWidth(`${asker}${verb}${subject}${change}${end}`) > room;
   const isCramped = room - cellWidth(`${asker}${verb}${change}${end}`) < minSubjectWidth;
@@ -72,10 +72,8 @@ const minSubjectWidth = 12;
 
 type TitleParts = readonly [before: string, subject: string, change: string, end: string];
 
-function titleParts(
-  { name, input }: PendingApproval,
-  preview: ChangePreview | undefined,
-): TitleParts {
+function titleParts({ approval, preview, folder }: ApprovalDialog): TitleParts {
+  const { name, input } = approval;
   const { command, path } = (input ?? {}) as {
     readonly command?: JsonValue;
     readonly path?: JsonValue;
@@ -84,7 +82,9 @@ function titleParts(
   const verb = verbs.get(name);
   if (verb === undefined || typeof path !== 'string') return ['Allow ', name, '', '?'];
   const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
-  return [`${verb} `, path, change, '?'];
+  const file = preview?.isLinked === true ? `${path} → ${preview.file}` : path;
+  const subject = folder === undefined ? file : `${file} in ${folder}`;
+  return [`${verb} `, subject, change, '?'];
 }
 
 /** Describes the effect on the existing file. */

@@ -1,3 +1,5 @@
+import type { ChangePreview } from '@millrace/tools';
+
 /** The part of a request's content that one drawing of a dialog shows. */
 export interface ContentView {
   /** Identifies the dialog. */
@@ -8,6 +10,10 @@ export interface ContentView {
   readonly from: number;
   /** Index after the last line that is shown. */
   readonly to: number;
+  /** Whether the window is too narrow to read the content. Default: false. */
+  readonly isTooNarrow?: boolean | undefined;
+  /** The preview that the title and the content show. */
+  readonly preview?: ChangePreview | undefined;
 }
 
 /**
@@ -16,6 +22,8 @@ export interface ContentView {
  */
 export class ReadContent {
   #content: readonly string[] | undefined;
+  #preview: ChangePreview | undefined;
+  #isTooNarrow = false;
   #seenTo = 0;
   #from = 0;
   #pageLength = 1;
@@ -25,9 +33,16 @@ export class ReadContent {
     return this.#from;
   }
 
+  /** The preview that was on the screen. */
+  get preview(): ChangePreview | undefined {
+    return this.#preview;
+  }
+
   /** Whether every line was on the screen. */
   get isComplete(): boolean {
-    return this.#content !== undefined && this.#seenTo >= this.#content.length;
+    return (
+      this.#content !== undefined && !this.#isTooNarrow && this.#seenTo >= this.#content.length
+    );
   }
 
   /** Number of lines that were not on the screen. */
@@ -36,11 +51,15 @@ export class ReadContent {
   }
 
   /** Records what was drawn. Returns true if that changes what the user can approve. */
-  show({ content, from, to }: ContentView): boolean {
+  show({ content, from, to, preview, isTooNarrow = false }: ContentView): boolean {
     const wasComplete = this.isComplete;
-    const isNew = this.#content === undefined || !isSame(this.#content, content);
+    // A new preview can change the title alone.
+    const isNew =
+      this.#content === undefined || this.#preview !== preview || !isSame(this.#content, content);
     if (isNew) this.#seenTo = 0;
     this.#content = content;
+    this.#preview = preview;
+    this.#isTooNarrow = isTooNarrow;
     this.#from = from;
     this.#pageLength = Math.max(1, to - from);
     if (from <= this.#seenTo) this.#seenTo = Math.max(this.#seenTo, to);

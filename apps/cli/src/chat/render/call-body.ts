@@ -103,9 +103,24 @@ export function inputDiff(name: string, input: JsonValue | undefined): string | 
   return fields['edits'].map((edit) => editDiff(edit as EditFields)).join('\n');
 }
 
+/**
+ * Tells which edits of a call replace every occurrence of their text. `inputDiff` shows each edit
+ * once.
+ */
+export function replaceAllNotes(name: string, input: JsonValue | undefined): readonly string[] {
+  const { edits } = (input ?? {}) as { readonly edits?: JsonValue };
+  if (name !== 'edit' || !Array.isArray(edits)) return [];
+  return edits.flatMap((edit, index) =>
+    (edit as EditFields | null)?.replace_all === true
+      ? [`Edit ${index + 1} of ${edits.length} replaces all places with its text`]
+      : [],
+  );
+}
+
 interface EditFields {
   readonly old_text?: unknown;
   readonly new_text?: unknown;
+  readonly replace_all?: unknown;
 }
 
 function editDiff({ old_text: before, new_text: after }: EditFields): string {

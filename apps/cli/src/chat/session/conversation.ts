@@ -31,6 +31,8 @@ interface ConversationOptions {
   readonly onChange: () => void;
   /** Puts a message that will not be processed back into the prompt. */
   readonly putBack: (text: string) => void;
+  /** Called after a tool call has finished. */
+  readonly onCallFinished: () => void;
 }
 
 /** Recorded as the person who answered an approval. */
@@ -58,6 +60,8 @@ export class Conversation {
   /** The text that started the run, until the log has recorded it. */
   #unrecordedText: string | undefined;
   #holder: string | undefined;
+  /** A folder of a message that was sent from another folder than this one. */
+  #otherFolder: string | undefined;
   #isClosed = false;
 
   constructor(options: ConversationOptions) {
@@ -83,6 +87,14 @@ export class Conversation {
   /** Name of the other process that drives the session. */
   get holder(): string | undefined {
     return this.#run === undefined ? this.#holder : undefined;
+  }
+
+  /**
+   * The folder in which the calls run, if another process drives the session from another folder
+   * than this one. Messages carry the folder of their sender, which may be the driver.
+   */
+  get otherFolder(): string | undefined {
+    return this.#run === undefined ? this.#otherFolder : undefined;
   }
 
   /** Approvals that wait for an answer, including those of sub-agents. */
@@ -318,9 +330,15 @@ export class Conversation {
 
   #handleEvent(event: AgentEvent): void {
     const { type } = event;
-    if (type === 'item_started' && event.kind === 'user') this.#unrecordedText = undefined;
+    if (type === 'item_started' && event.kind === 'user') {
+      this.#unrecordedText = undefined;
+      const folder = event.metadata?.['cwd'];
+      const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
+      if (isOther) this.#otherFolder ??= folder;
+    }
     const withdrawn = this.#withdrawals.handle(event);
     if (withdrawn !== undefined) this.#options.putBack(withdrawn);
+    if (type === 'tool_execution_finished') this.#options.onCallFinished();
     // After an abort, the submitted messages are not answered here.
     if (type === 'aborted') this.#submittedMessages.clear();
     // The driver has finished, although its lease may stay for a moment.

@@ -2,11 +2,17 @@ import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useKey } from '../../app/use-key.ts';
 import { Button } from '../../design/button.tsx';
-import { escapeInvisible } from '../content/visible-text.tsx';
+import { escapeInvisible, VisibleText } from '../content/visible-text.tsx';
+import { ReadArea } from './read-area.tsx';
 
 interface AnswerButtonsProps {
   readonly rule: string | undefined;
   readonly isDisabled: boolean;
+  /** True after the whole input was shown. */
+  readonly isRead: boolean;
+  /** False if the page cannot show the input. */
+  readonly canAllow: boolean;
+  readonly canChange: boolean;
   readonly onAllow: () => void;
   readonly onAllowSession: () => void;
   readonly onChange: () => void;
@@ -15,12 +21,13 @@ interface AnswerButtonsProps {
 
 /**
  * The buttons that answer an approval request. The buttons that allow a call stay disabled until
- * the user had time to see the request.
+ * the user has seen the whole request. Denying is always possible.
  */
 export function AnswerButtons(props: AnswerButtonsProps) {
-  const { rule, isDisabled, onAllow, onAllowSession, onChange, onDeny } = props;
+  const { rule, isDisabled, isRead, canAllow, canChange } = props;
+  const { onAllow, onAllowSession, onChange, onDeny } = props;
   const isArmed = useArmed();
-  const isAllowDisabled = isDisabled || !isArmed;
+  const isAllowDisabled = isDisabled || !isArmed || !isRead || !canAllow;
   useKey('alt+y', () => {
     if (!isAllowDisabled) onAllow();
   });
@@ -33,18 +40,14 @@ export function AnswerButtons(props: AnswerButtonsProps) {
         Allow
       </Button>
       {rule !== undefined && (
-        <Button
-          disabled={isAllowDisabled}
-          title={`Allows every call that matches: ${escapeInvisible(rule)}`}
-          onClick={onAllowSession}
-        >
+        <Button disabled={isAllowDisabled} onClick={onAllowSession}>
           Allow in this session
         </Button>
       )}
-      <Button disabled={isDisabled} onClick={onChange}>
+      <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
         Change the input
       </Button>
-      <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N">
+      <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N" data-default-focus>
         Deny
       </Button>
     </div>
@@ -83,6 +86,47 @@ function useArmed(): boolean {
     };
   }, [isArmed]);
   return isArmed;
+}
+
+interface SessionFormProps {
+  readonly rule: string;
+  readonly isDisabled: boolean;
+  readonly onBack: () => void;
+  readonly onAllow: () => void;
+}
+
+/** Shows the rule that allows further calls of the session, and asks again. */
+export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormProps) {
+  const [readRule, setReadRule] = useState<string>();
+  const isArmed = useArmed();
+  const isRead = readRule === rule;
+  return (
+    <>
+      <ReadArea label="Rule" contentKey={rule} onEnd={setReadRule} hint={readHint(isRead, 'rule')}>
+        <p className="approval-reason">
+          Until the session ends, every call that matches this rule will run without a question:
+        </p>
+        <div className="approval-input">
+          <code className="approval-rule">
+            <VisibleText text={rule} />
+          </code>
+        </div>
+      </ReadArea>
+      <div className="approval-bar">
+        <Button look="main" disabled={isDisabled || !isArmed || !isRead} onClick={onAllow}>
+          Allow all these calls
+        </Button>
+        <Button look="quiet" onClick={onBack} data-default-focus>
+          Back
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** Tells the user why the buttons that allow a call are disabled. */
+export function readHint(isRead: boolean, what: 'input' | 'rule'): string {
+  return isRead ? `You have reached the end of the ${what}.` : `Scroll to the end to allow this.`;
 }
 
 interface ChangeFormProps {
@@ -138,11 +182,11 @@ export function ChangeForm(props: ChangeFormProps) {
 }
 
 /**
- * Escapes invisible characters. This is safe only within JSON strings, where an escape has the same
- * meaning.
+ * Escapes invisible characters. Within JSON strings an escape has the same meaning. A text that is
+ * not JSON must be corrected anyway.
  */
 function initialText({ input, arguments: text }: ToolCallPart): string {
-  return input === undefined ? text : escapeInvisible(JSON.stringify(input, null, 2));
+  return escapeInvisible(input === undefined ? text : JSON.stringify(input, null, 2));
 }
 
 interface DenyFormProps {

@@ -1,113 +1,8 @@
-import type { TaskHandle } from '@millrace/client';
-import {
-  type AskedApproval,
-  emptyState,
-  type JsonValue,
-  sessionId,
-  toolCallId,
-} from '@millrace/core';
-import type { Element, HTMLButtonElement } from 'happy-dom';
-import { expect, test, vi } from 'vitest';
-import { openDomPage } from '../../testing/dom-page.ts';
-import type { ChatSource } from '../state/chat-source.ts';
+import type { JsonValue } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { altY, openApprovalPage } from '../../testing/approval-page.tsx';
 
-type Answers = (readonly [string, string, unknown])[];
-
-const asked = (id: string): AskedApproval => ({
-  ...{ turn: 1, attempt: 1, toolCallId: toolCallId(id), name: 'bash' },
-  ...{ reason: undefined, rule: 'bash(*)' },
-});
-
-/** A chat source that contains only approval requests. */
-class AskingSource {
-  asked: readonly AskedApproval[];
-  readonly #listeners = new Set<() => void>();
-
-  constructor(ids: readonly string[]) {
-    this.asked = ids.map(asked);
-  }
-
-  get state() {
-    return { ...emptyState(sessionId('s')), asked: this.asked };
-  }
-
-  subscribe = (listener: () => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  part = () => undefined;
-  subscribePart = () => () => {};
-
-  answered(id: string): void {
-    this.asked = this.asked.filter((one) => one.toolCallId !== id);
-    for (const listener of this.#listeners) listener();
-  }
-}
-
-/** Longer than the pause before a card accepts an answer. */
-const armingMs = 5000;
-
-async function renderDock(...ids: readonly string[]) {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const page = await openDomPage('http://page.test/');
-  const { ApprovalDock } = await import('./approval-dock.tsx');
-  const source = new AskingSource(ids);
-  const answers: Answers = [];
-  const answer = (word: string) => async (id: string, options?: unknown) => {
-    answers.push([word, id, options]);
-    source.answered(id);
-    return {};
-  };
-  const handle = { approve: answer('allow'), deny: answer('deny') } as unknown as TaskHandle;
-  await page.render(
-    <>
-      <form className="composer">
-        <textarea />
-      </form>
-      <ApprovalDock source={source as unknown as ChatSource} handle={handle} />
-    </>,
-  );
-  const { window } = page;
-  const { document } = window;
-  const button = (name: string): HTMLButtonElement => {
-    const all = [...document.querySelectorAll('button')];
-    const match = all.find(({ textContent }) => textContent === name);
-    if (match === undefined) throw new Error(`There is no button ${name}`);
-    return match;
-  };
-  const dispatch = (target: Element, type: string) =>
-    target.dispatchEvent(new window.Event(type, { bubbles: true, cancelable: true }));
-  return {
-    ...{ page, answers, button, dispatch },
-    focused: () => document.activeElement,
-    /** Presses a button as a mouse does. */
-    press: (name: string) =>
-      page.act(() => {
-        const target = button(name);
-        target.focus();
-        dispatch(target, 'pointerdown');
-        dispatch(target, 'pointerup');
-        if (!target.disabled) target.click();
-      }),
-    key: (init: object, selector = '.approval') =>
-      page.act(() => {
-        const down = { bubbles: true, cancelable: true, ...init };
-        page.find(selector).dispatchEvent(new window.KeyboardEvent('keydown', down));
-      }),
-    type: (selector: string, text: string) =>
-      page.act(() => {
-        const field = page.find(selector);
-        const { prototype } = window.HTMLTextAreaElement;
-        Object.getOwnPropertyDescriptor(prototype, 'value')?.set?.call(field, text);
-        dispatch(field, 'input');
-      }),
-    wait: (ms = armingMs) => page.act(() => void vi.advanceTimersByTime(ms)),
-    [Symbol.asyncDispose]: async () => void vi.useRealTimers(),
-  };
-}
-
-const altY = { key: 'y', code: 'KeyY', altKey: true };
+const renderDock = (...ids: readonly string[]) => openApprovalPage(ids.map((id) => ({ id })));
 
 test('Alt+Y has no effect while a form is open', async () => {
   await using dock = await renderDock('a');
@@ -209,11 +104,11 @@ test('the focus moves to the next card, and from the last one to the message fie
   await using dock = await renderDock('a', 'b');
   await dock.wait();
   await dock.press('Allow');
-  expect(dock.focused()?.className).toBe('approval');
+  expect(dock.focused()?.textContent).toBe('Deny');
   await dock.wait();
   await dock.press('Deny');
   await dock.press('Back');
-  expect(dock.focused()?.className).toBe('approval');
+  expect(dock.focused()?.textContent).toBe('Deny');
   await dock.wait();
   await dock.press('Allow');
   expect(dock.focused()?.tagName).toBe('TEXTAREA');

@@ -2,22 +2,21 @@ import type { TaskHandle } from '@millrace/client';
 import type { AskedApproval, ToolCallPart } from '@millrace/core';
 import {
   type KeyboardEvent,
-  type ReactNode,
   type RefObject,
   useCallback,
-  useEffect,
   useId,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
 } from 'react';
 import { ShieldIcon } from '../../design/icons.tsx';
 import { VisibleText } from '../content/visible-text.tsx';
 import { type ChatSource, findCall, usePart, useSourceValue } from '../state/chat-source.ts';
-import { InputView } from '../tool/input-view.tsx';
-import { AnswerButtons, ChangeForm, DenyForm } from './answer-forms.tsx';
+import { AnswerButtons, ChangeForm, DenyForm, readHint, SessionForm } from './answer-forms.tsx';
+import { ReadArea, scrollByKey } from './read-area.tsx';
+import { inputFacts, RequestedInput } from './requested-input.tsx';
 import './approval-dock.css';
-import { Button } from '../../design/button.tsx';
 
 const selectAsked = ({ state }: ChatSource) => state.asked;
 
@@ -73,13 +72,24 @@ function ApprovalRequest({ source, handle, asked, more, hadFocus }: ApprovalRequ
   const card = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const element = card.current;
-    if (hadFocus.current) element?.focus();
+    // A text field or a button that the user works with keeps the focus.
+    if (hadFocus.current || !hasFocusedElement()) focusDefault(element);
     hadFocus.current = false;
     return () => {
       if (element?.contains(document.activeElement)) hadFocus.current = true;
     };
   }, [hadFocus]);
   return <ApprovalCard {...{ asked, call, more, handle, card }} />;
+}
+
+function hasFocusedElement(): boolean {
+  return document.activeElement !== null && document.activeElement !== document.body;
+}
+
+/** Focuses the answer that allows nothing, or the card if no answer is possible. */
+function focusDefault(card: HTMLElement | null): void {
+  const first = card?.querySelector<HTMLElement>('[data-default-focus]:not(:disabled)');
+  (first ?? card)?.focus({ preventScroll: true });
 }
 
 /** A placeholder for a call that the log no longer contains, for example after a redaction. */
@@ -97,9 +107,12 @@ interface ApprovalCardProps {
   readonly card: RefObject<HTMLElement | null>;
 }
 
-type Mode = 'choose' | 'change' | 'deny';
+type Mode = 'choose' | 'session' | 'change' | 'deny';
 
-/** Asks whether a call may run: as it is, with another input, or not at all. */
+/**
+ * Asks whether a call may run: as it is, with another input, or not at all. Only a call that was
+ * shown in full can be allowed.
+ */
 function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const [mode, setMode] = useState<Mode>('choose');
   /**
@@ -108,6 +121,10 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const [changed, setChanged] = useState<string>();
   const [error, setError] = useState<string>();
   const [isSent, setSent] = useState(false);
+  /** The input whose end the user has seen. */
+  const [readKey, setReadKey] = useState<string>();
+  const facts = useMemo(() => inputFacts(call), [call]);
+  const isRead = readKey === facts.key;
   const titleId = useId();
   const { toolCallId, name, reason, rule } = asked;
   // A focused button that disappears or is disabled would lose the focus. The card takes it
@@ -127,17 +144,26 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
       },
     );
   };
-  const back = () => {
+  const open = (next: Mode) => {
     keepFocus();
     setError(undefined);
-    setMode('choose');
+    setMode(next);
   };
+  const back = () => open('choose');
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || mode === 'choose' || event.nativeEvent.isComposing) return;
+    if (event.nativeEvent.isComposing) return;
+    if (isHeldEnter(event)) return event.preventDefault();
+    const isHandled =
+      event.key === 'Escape' ? mode !== 'choose' : isOnButton(event) && scrollCard(event);
+    if (!isHandled) return;
     event.preventDefault();
-    back();
+    if (event.key === 'Escape') back();
   };
   const isDisabled = handle === undefined || isSent;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change replaces or enables buttons
+  useLayoutEffect(() => {
+    if (document.activeElement === card.current) focusDefault(card.current);
+  }, [card, mode, isDisabled]);
   return (
     <section
       {...{ ref: card, className: 'approval', tabIndex: -1, onKeyDown }}
@@ -154,23 +180,31 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
         </h3>
         {more > 0 && <span className="approval-more">{more} more after this</span>}
       </header>
-      {mode !== 'change' && (
-        <ScrollBody>
-          {reason !== undefined && (
-            <p className="approval-reason">
-              <VisibleText text={reason} />
-            </p>
-          )}
-          <RequestedInput call={call} />
-        </ScrollBody>
+      {(mode === 'choose' || mode === 'deny') && (
+        <ReadArea
+          label="Input of the call"
+          contentKey={facts.key}
+          onEnd={setReadKey}
+          hint={facts.refusal === undefined ? readHint(isRead, 'input') : undefined}
+        >
+          <RequestedInput {...{ call, facts, reason }} />
+        </ReadArea>
       )}
       {mode === 'choose' && (
         <AnswerButtons
-          {...{ rule, isDisabled }}
+          {...{ rule, isDisabled, isRead }}
+          canAllow={facts.refusal === undefined}
+          canChange={facts.isWhole}
           onAllow={() => answer((to) => to.approve(toolCallId))}
-          onAllowSession={() => answer((to) => to.approve(toolCallId, { until: 'session' }))}
-          onChange={() => setMode('change')}
-          onDeny={() => setMode('deny')}
+          onAllowSession={() => open('session')}
+          onChange={() => open('change')}
+          onDeny={() => open('deny')}
+        />
+      )}
+      {mode === 'session' && rule !== undefined && (
+        <SessionForm
+          {...{ rule, isDisabled, onBack: back }}
+          onAllow={() => answer((to) => to.approve(toolCallId, { until: 'session' }))}
         />
       )}
       {mode === 'change' && (
@@ -205,52 +239,16 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   );
 }
 
-/** Shows the complete input of the call, also if it is empty. */
-function RequestedInput({
-  call: { name, input, arguments: text },
-}: Pick<ApprovalCardProps, 'call'>) {
-  const hasNoInput = input === undefined && text === '';
-  return (
-    <div className="approval-input">
-      {hasNoInput ? (
-        <p className="input-note">The input of this call is not available.</p>
-      ) : (
-        <InputView name={name} input={input} text={text} />
-      )}
-    </div>
-  );
+/** A held key must not answer the next card. In the text of a changed input it adds lines. */
+function isHeldEnter({ key, repeat, target }: KeyboardEvent): boolean {
+  return key === 'Enter' && repeat && (target as Element).tagName !== 'TEXTAREA';
 }
 
-/** A scroll area with a button that appears if there is more content below. */
-function ScrollBody({ children }: { readonly children: ReactNode }) {
-  const body = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLDivElement>(null);
-  const [hasMore, setHasMore] = useState(false);
-  useEffect(() => {
-    const [box, inner] = [body.current, content.current];
-    if (box === null || inner === null) return;
-    const updateHasMore = () => setHasMore(box.scrollHeight - box.clientHeight - box.scrollTop > 4);
-    const observer = new window.ResizeObserver(updateHasMore);
-    for (const element of [box, inner]) observer.observe(element);
-    box.addEventListener('scroll', updateHasMore);
-    return () => {
-      observer.disconnect();
-      box.removeEventListener('scroll', updateHasMore);
-    };
-  }, []);
-  const down = () => body.current?.scrollBy({ top: body.current.clientHeight * 0.8 });
-  return (
-    <div className="approval-body">
-      <div className="approval-scroll" ref={body} tabIndex={hasMore ? 0 : undefined}>
-        <div className="approval-content" ref={content}>
-          {children}
-        </div>
-      </div>
-      {hasMore && (
-        <Button size="small" onClick={down}>
-          More below
-        </Button>
-      )}
-    </div>
-  );
+/** Returns true if a button or the card has the focus. Text fields and the scroll area have keys of their own. */
+function isOnButton({ target, currentTarget }: KeyboardEvent): boolean {
+  return target === currentTarget || (target as Element).tagName === 'BUTTON';
+}
+
+function scrollCard({ key, currentTarget, altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
+  return !altKey && !ctrlKey && !metaKey && scrollByKey(currentTarget, key);
 }

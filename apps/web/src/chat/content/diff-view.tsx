@@ -9,15 +9,18 @@ interface DiffViewProps {
   readonly diff: string;
   /** Shows only the first and last lines at first, without a scroll area. */
   readonly isFolded?: boolean;
+  /** Shows all lines at once, without a scroll area. The caller limits their number. */
+  readonly isWhole?: boolean;
 }
 
 const marks = { added: '+', removed: '−', same: '', hunk: '', file: '' } as const;
 
 /** A unified diff. Colors and signs mark the lines. */
-export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffViewProps) {
+export const DiffView = memo(function DiffView(props: DiffViewProps) {
+  const { diff, isFolded = false, isWhole = false } = props;
   const [level, setLevel] = useState(0);
   const all = diffLines(diff);
-  const limits = limitsAt(isFolded ? level : level + 1);
+  const limits = isWhole ? unlimited : limitsAt(isFolded ? level : level + 1);
   const { head, tail, between } = cutLines(all, limits);
   const isShortened =
     between > 0 || all.some(({ text }) => clip(text, limits.line).omitted !== undefined);
@@ -40,8 +43,12 @@ export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffV
         </span>
         <CopyButton text={diff} label="Copy the diff" />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
-      <div className="diff-lines" tabIndex={0} data-all={!isFolded || level > 0}>
+      <div
+        className="diff-lines"
+        // Keyboard users must be able to scroll.
+        tabIndex={isWhole ? undefined : 0}
+        data-all={!isWhole && (!isFolded || level > 0)}
+      >
         {rowsOf(head)}
         {between > 0 && (
           <p className="diff-more">
@@ -99,6 +106,12 @@ interface DiffLimits {
 const folded: DiffLimits = {
   ...{ head: 8, tail: 4 },
   line: { headLines: 1, headLength: 160, tailLines: 1, tailLength: 120 },
+};
+
+const noLimit = Number.POSITIVE_INFINITY;
+const unlimited: DiffLimits = {
+  ...{ head: noLimit, tail: 0 },
+  line: { headLines: 1, headLength: noLimit, tailLines: 1, tailLength: 0 },
 };
 
 /**

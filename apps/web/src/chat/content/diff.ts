@@ -55,29 +55,44 @@ interface InputDiff {
 
 type Fields = Readonly<Record<string, JsonValue | undefined>>;
 
-/** Builds a diff from the input of an `edit` or `write` call. */
-export function inputDiff(name: string, input: JsonValue | undefined): InputDiff | undefined {
+/**
+ * Builds a diff from the input of an `edit` or `write` call. An exact diff also shows what rarely
+ * matters: line breaks at the end of a text, and `replace_all` if it is false. Different inputs then
+ * have different diffs.
+ */
+export function inputDiff(
+  name: string,
+  input: JsonValue | undefined,
+  isExact = false,
+): InputDiff | undefined {
   const fields = (input ?? {}) as Fields;
   const { content, edits } = { content: fields['content'], edits: fields['edits'] };
   if (name === 'write' && typeof content === 'string')
-    return { field: 'content', diff: prefixLines('+', content) };
+    return { field: 'content', diff: writeDiff(content, isExact) };
   if (name === 'edit' && Array.isArray(edits))
-    return { field: 'edits', diff: edits.map(editDiff).join('\n') };
+    return { field: 'edits', diff: edits.map((edit) => editDiff(edit, isExact)).join('\n') };
   return undefined;
 }
 
+function writeDiff(content: string, isExact: boolean): string {
+  const added = prefixLines('+', content);
+  if (!isExact || added === '' || content.endsWith('\n')) return added;
+  return `${added}\n@@ There is no line break at the end @@`;
+}
+
 /** The diff of one edit. The first line lists all other fields of the edit. */
-function editDiff(edit: JsonValue): string {
+function editDiff(edit: JsonValue, isExact: boolean): string {
   if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
     return `@@ ${JSON.stringify(edit)} @@`;
   const { old_text: before, new_text: after, replace_all: all, ...others } = edit as Fields;
   const notes = [
     all === true
       ? 'replaces every occurrence'
-      : fieldText('replace_all', all === false ? undefined : all),
-    ...[['old_text', before] as const, ['new_text', after] as const]
-      .filter(([, text]) => typeof text !== 'string')
-      .map(([key, value]) => fieldText(key, value)),
+      : fieldText('replace_all', all === false && !isExact ? undefined : all),
+    ...[['old_text', before] as const, ['new_text', after] as const].map(([key, value]) => {
+      if (typeof value !== 'string') return fieldText(key, value);
+      return isExact && value.endsWith('\n') ? `${key} ends with a line break` : undefined;
+    }),
     ...Object.entries(others).map(([key, value]) => fieldText(key, value)),
   ].filter((words) => words !== undefined);
   const texts = [

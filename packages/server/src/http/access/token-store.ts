@@ -3,6 +3,7 @@ import type { Clock } from '@millrace/log';
 import type { Rows } from '../../contract/rows.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant, type Scope } from '../../contract/service.ts';
+import { markKeyRevoked } from '../../stores/agent-keys.ts';
 import { fromTokenRow, type StoredToken, toTokenRow } from '../../stores/token-rows.ts';
 
 /** Minimum length of an operator token: 32 hexadecimal digits are 128 random bits. */
@@ -62,7 +63,8 @@ export class TokenStore {
     if (issuer.scope.kind !== 'all' || (issuer.isReadOnly && !isReadOnly))
       throw new ServerError('forbidden', 'Cannot create a token with more rights than your own');
     const token = createToken();
-    const stored = { id: tokenId(token), scope, label, isReadOnly, expiresAt };
+    const rights = { scope, isReadOnly, expiresAt, isAgentKey: false };
+    const stored = { id: tokenId(token), label, ...rights };
     const row = toTokenRow({ ...stored, isGuarded: this.isRequired });
     const { createdAt } = await this.#rows.put('tokens', row, { ifVersion: 0 });
     return { token, ...stored, createdAt };
@@ -99,10 +101,20 @@ export class TokenStore {
     return valid;
   }
 
+  /** Revokes a token. The key of an agent never becomes valid again. */
   async revoke(id: string): Promise<boolean> {
+    const row = await this.#rows.get('tokens', id);
+    const stored = row && fromTokenRow(row);
+    if (stored?.isAgentKey && stored.scope.kind === 'agent')
+      await markKeyRevoked(this.#rows, stored.scope.agentId);
     const wasDeleted = await this.#rows.delete('tokens', id);
-    for (const listener of this.#onRevoked) listener(id);
+    this.reportRevoked(id);
     return wasDeleted;
+  }
+
+  /** Calls the listeners after a token was revoked. */
+  reportRevoked(id: string): void {
+    for (const listener of this.#onRevoked) listener(id);
   }
 
   /** Registers a listener that is called after a token is revoked. */

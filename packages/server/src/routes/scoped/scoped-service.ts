@@ -1,8 +1,9 @@
+import { ServerError } from '../../contract/server-error.ts';
 import type {
   AgentService,
   EventService,
+  Grant,
   MessageService,
-  Scope,
   SpanService,
   StateService,
   TaskService,
@@ -12,12 +13,13 @@ import { notFoundError } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
-/** The task service, restricted to a scope. */
-export function scopedService(service: TaskService, scope: Scope): TaskService {
-  if (scope.kind === 'all') return service;
+/** The task service, restricted to what a caller may do. */
+export function scopedService(service: TaskService, grant: Grant): TaskService {
+  const { scope } = grant;
+  if (scope.kind === 'all') return { ...service, agents: lastingAgents(service.agents, grant) };
   const rules = new ScopeRules(service, scope);
   return {
-    agents: scopedAgents(service, rules),
+    agents: scopedAgents(service, rules, grant),
     tasks: scopedTasks(service.tasks, rules),
     messages: scopedMessages(service.messages, rules),
     events: scopedEvents(service.events, rules),
@@ -27,7 +29,22 @@ export function scopedService(service: TaskService, scope: Scope): TaskService {
   };
 }
 
-function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService {
+/**
+ * Registering gives a key without an end, so a caller whose rights end cannot register an agent.
+ */
+function lastingAgents(agents: AgentService, { expiresAt }: Grant): AgentService {
+  if (expiresAt === null) return agents;
+  const message =
+    'Cannot register an agent with a token that expires: the key of the agent would outlast it. Use an operator token';
+  const register = async () => Promise.reject(new ServerError('forbidden', message));
+  return { ...agents, register };
+}
+
+function scopedAgents(
+  { agents }: TaskService,
+  rules: ScopeRules,
+  { isAgentKey }: Grant,
+): AgentService {
   return {
     async list(query) {
       const { scope } = rules;
@@ -41,10 +58,11 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
     },
     delete: async () => Promise.reject(rules.forbid('delete an agent')),
     registerBuild: async () => Promise.reject(rules.forbid('register an agent')),
-    /** An agent can register itself again, but no other agent. */
+    /** An agent can register itself again, but no other agent. Its clients cannot register it. */
     async register(body) {
-      const known = await agents.get({ name: body.name }).catch(() => undefined);
       const { scope } = rules;
+      if (!isAgentKey) throw rules.forbid('register an agent');
+      const known = await agents.get({ name: body.name }).catch(() => undefined);
       if (scope.kind !== 'agent' || known?.id !== scope.agentId)
         throw rules.forbid('register another agent');
       return agents.register(body);

@@ -111,7 +111,13 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
   // A commit shows all paths, whatever path is given. What is denied below the root must not be
   // shown. Secrets are only asked about if they are named, because commits are shared with others.
   if (paths === undefined || !showsHistory) return paths;
-  return [all, ...paths.flatMap((one) => pathsInOperand(one.path, shows === 'names'))];
+  // The option -L names lines of a file: `-L1,5:src/a.ts`.
+  const ranges = parseOptions(rest, known)?.values.filter((one) => one.name === 'L') ?? [];
+  const inRanges = ranges.flatMap(({ value }) => pathsInOperand(value, false).slice(1));
+  return [
+    ...[all, ...inRanges],
+    ...paths.flatMap((one) => pathsInOperand(one.path, shows === 'names')),
+  ];
 }
 
 /** An operand of git can be a path, a commit, or a path in a commit: `HEAD:src/a.ts`. */

@@ -18,6 +18,14 @@ test.each([
   'date +%s',
   'cat a | uniq -c',
   'test -f a || echo none >&2',
+  'xxd -ps -l 16 a',
+  'file -b --mime-type a b',
+  'shuf -n 3 a',
+  'sort -k2,2 -t: --reverse a b',
+  'find . -type f -size -5k -not -path "./x/*" -printf "%p"',
+  'rg -n --hidden --glob "*.ts" a src',
+  'fd -e ts -t f a',
+  'date -u +%s',
 ])('only reads: %s', (line) => expect(isReadOnlyLine(line)).toBe(true));
 
 test.each([

@@ -1,13 +1,14 @@
 import { splitCommand, type Word } from '../split-command.ts';
+import { isReadingUse } from './writing-programs.ts';
 
 /**
  * Whether every program of a command line is known to only read. Pipes, `&&`, `||`, `;`, globs,
  * `2>&1` and redirections to `/dev/null` are accepted. Substitutions, variables and other
  * redirections are not.
  *
- * This is not a security check. The list is wide, the options of a program are checked only
- * roughly, and nothing is known about the files that the line reads. Use it only to choose a
- * sandbox in which nothing can be changed and nothing can be sent.
+ * Programs that can write are accepted only with options of a closed list. This is still not enough
+ * to run the line without a sandbox: nothing is known about the files that it reads. Use it only to
+ * choose a sandbox in which nothing can be changed and nothing can be sent.
  *
  * @example
  * isReadOnlyLine("git log --oneline | head -5"); // true
@@ -24,31 +25,16 @@ function isReader([program, ...rest]: readonly Word[]): boolean {
   if (versionPrograms.has(program.text)) return words.length === 1 && isVersion(words[0] ?? '');
   if (program.text === 'git') return isReadingGit(words);
   if (program.text === 'sed') return isReadingSed(words);
-  const refused = readers.get(program.text);
-  return refused !== undefined && !words.some((word) => refused.test(word));
+  return isReadingUse(program.text, words) ?? readers.has(program.text);
 }
 
-const nothing = /(?!)/;
-
-/** Programs that only read, and the arguments with which they do more. */
-const readers: ReadonlyMap<string, RegExp> = new Map([
-  ...`[ b2sum base32 base64 basename cat cd cksum cmp column comm cut df diff dirname du echo egrep
-    expand expr false fgrep file fmt fold grep head hexdump id join jq ls md5sum nl nproc numfmt od
-    paste pr printf pwd readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum shuf
-    stat strings sum tac tail test tr true tsort type uname unexpand wc which whoami`
-    .split(/\s+/)
-    .map((name) => [name, nothing] as const),
-  ['date', /^(?!\+|-[uIR]|--(?:utc|iso-8601|rfc|date|reference))/],
-  ['fd', /^(?:-[a-zA-Z]*[xX]|--exec)/],
-  ['find', /^-(?:exec|ok|delete|fprint|fls)/],
-  ['hostname', /^(?!-[fsidI]$)/],
-  ['rg', /^--(?:pre|hostname-bin)/],
-  ['sort', /^(?:-[a-zA-Z]*[oT]|--(?:output|compress|temporary))/],
-  ['tree', /^(?:-[a-zA-Z]*[oR]|--output)/],
-  // The second operand of these is a file that they write.
-  ['uniq', /^(?!-)/],
-  ['xxd', /^-[a-z]*r/],
-]);
+/** Programs that only read, whatever their arguments are. */
+const readers: ReadonlySet<string> = new Set(
+  `[ b2sum basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expand expr false
+  fgrep fmt fold grep head hexdump id join jq ls md5sum nl nproc numfmt od paste pr printf pwd
+  readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum stat strings sum tac tail
+  test tr true tsort type uname unexpand wc which whoami`.split(/\s+/),
+);
 
 /** Programs that run code of their own, but only print their version with this option. */
 const versionPrograms: ReadonlySet<string> = new Set(
@@ -86,7 +72,7 @@ function isReadingGit(words: readonly string[]): boolean {
   const lists = gitLists.get(name);
   if (lists !== undefined)
     return (name !== 'stash' || rest.length > 0) && rest.every((word) => lists.test(word));
-  return gitReaders.has(name) && !rest.some((word) => /^(?:--output|--open|-O)/.test(word));
+  return gitReaders.has(name) && !rest.some((word) => /^(?:--o[up]|-[a-zA-Z]*O)/.test(word));
 }
 
 /** With the wrong number of words, these change the settings. */

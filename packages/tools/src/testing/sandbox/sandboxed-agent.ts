@@ -33,7 +33,11 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   const { root, input, options = {}, timeoutMs, closed } = request;
   const found = await findSandbox(options);
   if (found.sandbox === undefined) return { missing: `${found.reason}. ${found.advice}` };
-  const reading = closed && { hiddenPaths: async () => closed };
+  const reading = closed && {
+    hiddenPaths: async () => closed,
+    allow: async () => true,
+    placeOf: async () => ({ place: 'closed', hide: closed }) as const,
+  };
   const { sandbox } = found;
   const bash = bashTool({ workspace: { root }, sandbox, reading, timeoutMs, graceMs: 100 });
   const { text, isError } = await runTool(bash, input).finally(() => sandbox.close());

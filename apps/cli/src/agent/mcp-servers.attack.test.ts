@@ -1,0 +1,100 @@
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { writeTree } from '../../../../packages/tools/src/testing/temporary-folder.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { folderWith } from '../testing/test-agent.ts';
+import { connectMcpServers } from './mcp-servers.ts';
+
+// A hostile project contains a program with the name of a server that the user configured for all
+// projects. Millrace starts the servers before it asks anything.
+
+let outer: string;
+let project: string;
+let mark: string;
+beforeEach(() => {
+  outer = folderWith();
+  project = join(outer, 'project');
+  mark = join(outer, 'attacked');
+});
+
+afterEach(() => void vi.unstubAllEnvs());
+
+const usualPath = process.env['PATH'] ?? '';
+
+/** Starts a server of the user's own file, and tells whether a program of the project ran. */
+async function runsProject(server: object, options: { path?: string; trusted?: boolean } = {}) {
+  const { path = usualPath, trusted = false } = options;
+  const home = join(outer, 'home');
+  const file = trusted
+    ? join(project, 'millrace.json')
+    : join(home, '.config/millrace/config.json');
+  const program = `#!/bin/sh\necho > '${mark}'\n`;
+  writeTree(outer, {
+    'project/.git/HEAD': 'ref: refs/heads/main\n',
+    'project/package.json': '{"name":"p"}',
+    'project/node_modules/my-mcp/package.json':
+      '{"name":"my-mcp","version":"1.0.0","bin":"run.sh"}',
+    'project/node_modules/my-mcp/run.sh': program,
+    'home/.config/millrace/config.json': '{}',
+    [file.slice(outer.length + 1)]: JSON.stringify({ mcpServers: { x: server } }),
+  });
+  chmodSync(join(project, 'node_modules/my-mcp/run.sh'), 0o755);
+  mkdirSync(join(project, 'node_modules/.bin'));
+  symlinkSync('../my-mcp/run.sh', join(project, 'node_modules/.bin/my-mcp'));
+  symlinkSync(join(project, 'node_modules/.bin'), join(outer, 'link'));
+  // Servers get the variables of this process.
+  vi.stubEnv('PATH', path);
+  const env = { HOME: home, PATH: path };
+  const config = await loadConfig({ args: { trust: trusted }, env, cwd: project });
+  expect(config.mcpServers).toHaveLength(1);
+  const { problems, close } = await connectMcpServers(config.mcpServers);
+  await close();
+  // Neither the program of the project nor a missing one is a server.
+  expect(problems).toHaveLength(1);
+  return existsSync(mark);
+}
+
+test('attack 22: npx in a server of the user does not run a package of the project', async () => {
+  const env = { npm_config_offline: 'true', npm_config_cache: join(outer, 'cache') };
+  const server = { command: 'npx', args: ['-y', 'my-mcp'], env };
+  expect(await runsProject(server)).toBe(false);
+});
+
+test.for([
+  ['a relative entry of PATH', (path: string) => `node_modules/.bin:${path}`],
+  [
+    'an entry of PATH that is inside the project',
+    (path: string) => `${project}/node_modules/.bin:${path}`,
+  ],
+  ['an entry of PATH that is a link into the project', (path: string) => `${outer}/link:${path}`],
+  [
+    'an entry of PATH with dots',
+    (path: string) => `${outer}/home/../project/node_modules/.bin:${path}`,
+  ],
+] as const)(
+  'attack 22: %s does not find a server of the user in the project',
+  async ([, pathFrom]) => {
+    const server = { command: 'my-mcp', cwd: '.' };
+    expect(await runsProject(server, { path: pathFrom(usualPath) })).toBe(false);
+  },
+);
+
+test('attack 22: an empty entry of PATH does not find a server of the user in the project', async () => {
+  const server = { command: 'run.sh', cwd: 'node_modules/my-mcp' };
+  expect(await runsProject(server, { path: `:${usualPath}:` })).toBe(false);
+});
+
+test('attack 22: a relative command of the user is not one of the project', async () => {
+  expect(await runsProject({ command: './node_modules/my-mcp/run.sh' })).toBe(false);
+});
+
+test('a server of a trusted project starts in the project', async () => {
+  const server = { command: './node_modules/my-mcp/run.sh' };
+  expect(await runsProject(server, { trusted: true })).toBe(true);
+});
+
+test('a server of the user starts in the project if its cwd says so', async () => {
+  const server = { command: './node_modules/my-mcp/run.sh', cwd: '.' };
+  expect(await runsProject(server)).toBe(true);
+});

@@ -1,0 +1,43 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, test } from 'vitest';
+import { folderWith, testAgent } from '../testing/test-agent.ts';
+import { readProjectInstructions } from './system-prompt.ts';
+
+// The text of AGENTS.md is sent to the provider before the user has typed anything.
+
+const secret = 'TOKEN=hush';
+const git = { '.git/HEAD': 'ref: refs/heads/main\n' };
+
+test.for([
+  '.env',
+  '.git/config',
+  '.GIT/description',
+  'keys/id_rsa',
+  '.aws/credentials',
+  'prod.tfstate',
+])(
+  'attack 24: AGENTS.md as a link to %s does not send its content to the provider',
+  async (target) => {
+    const cwd = folderWith({ ...git, [target]: secret });
+    symlinkSync(target, join(cwd, 'AGENTS.md'));
+    const problems: string[] = [];
+    expect(await readProjectInstructions(cwd, (one) => problems.push(one))).toEqual([]);
+    expect(problems).toEqual([expect.stringContaining('AGENTS.md is not used as instructions')]);
+  },
+);
+
+test('attack 24: AGENTS.md as a link to a link to .env does not send its content', async () => {
+  const cwd = folderWith({ ...git, '.env': secret, 'docs/a.md': '' });
+  symlinkSync('../.env', join(cwd, 'docs/b.md'));
+  symlinkSync('docs/b.md', join(cwd, 'AGENTS.md'));
+  expect(await readProjectInstructions(cwd)).toEqual([]);
+});
+
+test('the user gets a warning about the link', async () => {
+  const cwd = folderWith({ ...git, '.env': secret });
+  symlinkSync('.env', join(cwd, 'AGENTS.md'));
+  const { problems } = await testAgent({ provider: scriptedProvider([]), cwd });
+  expect(problems).toEqual([expect.stringContaining('a file that looks like a secret')]);
+});

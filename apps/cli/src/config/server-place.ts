@@ -1,0 +1,58 @@
+import { realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, resolve } from 'node:path';
+import type { Env } from '../contract/host.ts';
+import { foldersUpToRoot, isInside, userConfigFolder } from './config-paths.ts';
+
+/** Where the MCP servers of the user's own configuration start. */
+export interface ServerPlace {
+  /** A folder of the user. */
+  readonly folder: string;
+  /** The variable PATH without entries that the project can fill. Undefined if it is not set. */
+  readonly searchPath: string | undefined;
+}
+
+/**
+ * Finds a place outside of the project for the servers that the user configured for all projects.
+ * Programs such as `npx` prefer packages of the folder in which they start. So a hostile project
+ * could replace a server of the user, and its program would run before any question.
+ */
+export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlace> {
+  const home = env['HOME'] || env['USERPROFILE'] || homedir();
+  const own = userConfigFolder(env);
+  return {
+    folder: own !== undefined && (await isFolder(own)) ? own : home,
+    searchPath: env['PATH'] && (await cleanSearchPath(env['PATH'], cwd, home)),
+  };
+}
+
+/** Removes relative and empty entries, and entries inside the project. */
+async function cleanSearchPath(searchPath: string, cwd: string, home: string): Promise<string> {
+  const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
+  const roots = await bothPaths(root);
+  // A workspace that contains the home folder is a folder of the user.
+  const isOwn = (await bothPaths(home)).some((one) => isInAny(one, roots));
+  const checked = searchPath.split(delimiter).map(async (entry) => {
+    if (!isAbsolute(entry)) return [];
+    const isOfProject = (await bothPaths(entry)).some((one) => isInAny(one, roots));
+    return isOfProject && !isOwn ? [] : [entry];
+  });
+  return (await Promise.all(checked)).flat().join(delimiter);
+}
+
+function isInAny(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => isInside(path, folder));
+}
+
+/** Returns the path as it is written, and the one that links lead to. */
+async function bothPaths(path: string): Promise<readonly string[]> {
+  const written = resolve(path);
+  return [written, await realpath(written).catch(() => written)];
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

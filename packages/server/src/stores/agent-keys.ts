@@ -1,0 +1,93 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { JsonObject } from '@millrace/core';
+import type { Row, Rows } from '../contract/rows.ts';
+import { changeRow } from './row-access.ts';
+import { fromTokenRow, type StoredToken, toTokenRow } from './token-rows.ts';
+
+/** Which key an agent has. The row of the agent stores it. */
+export interface AgentKeyState {
+  /** How many keys the agent had before this one. */
+  readonly generation: number;
+  /** True if the key was revoked. The agent gets the next key when it registers again. */
+  readonly isRevoked: boolean;
+}
+
+/** Reads the key state from the data of an agent's row. */
+export function readKeyState({ key_generation, is_key_revoked }: JsonObject): AgentKeyState {
+  const generation = typeof key_generation === 'number' ? key_generation : 0;
+  return { generation, isRevoked: is_key_revoked === true };
+}
+
+/** The fields of an agent's row that store the key state. */
+export function keyStateFields({ generation, isRevoked }: AgentKeyState) {
+  return { key_generation: generation, is_key_revoked: isRevoked };
+}
+
+/** The key state after the agent registers: a revoked key is replaced, another one stays. */
+export function registeredKey({ generation, isRevoked }: AgentKeyState): AgentKeyState {
+  return { generation: isRevoked ? generation + 1 : generation, isRevoked: false };
+}
+
+/** Stores that the agent's key must never be valid again. */
+export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void> {
+  if ((await rows.get('agents', agentId)) === undefined) return;
+  await changeRow(rows, 'agents', agentId, ({ keys, data }) => {
+    const state = readKeyState(data);
+    if (state.isRevoked) return undefined;
+    return { keys, data: { ...data, ...keyStateFields({ ...state, isRevoked: true }) } };
+  });
+}
+
+/** Deletes the tokens of an agent that match, and returns their ids. Default: all of them. */
+export async function deleteAgentTokens(
+  rows: Rows,
+  agentId: string,
+  matches: (token: StoredToken) => boolean = () => true,
+): Promise<readonly string[]> {
+  const deleted: string[] = [];
+  for (let after: { at: number; id: string } | undefined; ; ) {
+    const page = await rows.list('tokens', { where: { agent_id: agentId }, limit: 500, after });
+    for (const row of page) {
+      const token = fromTokenRow(row);
+      if (token !== undefined && !matches(token)) continue;
+      await rows.delete('tokens', row.id);
+      deleted.push(row.id);
+    }
+    const last = page.at(-1);
+    if (last === undefined) return deleted;
+    after = { at: last.createdAt, id: last.id };
+  }
+}
+
+/**
+ * The API keys of remote agents, used in both directions. A key is derived from the server's secret,
+ * the agent's id and the generation. It is stored nowhere and stays the same after a restart.
+ */
+export class AgentKeys {
+  readonly #secret: string | Uint8Array;
+  readonly #isGuarded: boolean;
+
+  /** `isGuarded` is true if the server requires a token. */
+  constructor(secret: string | Uint8Array, isGuarded: boolean) {
+    this.#secret = secret;
+    this.#isGuarded = isGuarded;
+  }
+
+  /**
+   * A server without tokens gives other keys. Everybody could have requested those, so they must
+   * not be valid when the server requires a token later.
+   */
+  keyOf(agentId: string, generation: number): string {
+    const text = JSON.stringify(['agent key', this.#isGuarded, generation, agentId]);
+    return `mr_${createHmac('sha256', this.#secret).update(text).digest('base64url')}`;
+  }
+
+  /** The token row that authenticates the key. It stores only a hash of the key. */
+  tokenRow(agentId: string, generation: number): Pick<Row, 'id' | 'keys' | 'data'> {
+    const id = createHash('sha256').update(this.keyOf(agentId, generation)).digest('hex');
+    return toTokenRow({
+      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent' },
+      ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded, isAgentKey: true },
+    });
+  }
+}

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { policyRuling } from '../testing/policy/policy-ruling.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+// A hostile model uses the tools `read` and `write`, which the sandbox does not confine. The user
+// allows all file changes of the folder.
+
+const rules = [{ tool: 'write', path: '**', decision: 'allow' }] as const;
+const lines = (text: string) => text.trim().split(/\s+/);
+
+let root: string;
+beforeEach(() => {
+  root = temporaryFolder();
+});
+
+test.for(
+  lines(`terraform.tfstate.backup terraform.tfstate.1700000000.backup terraform.tfvars.json .dev.vars
+    .env~ ..env.swp .env-prod .env_prod prod.env.local serviceAccountKey.json service_account.json
+    id_rsa.bak .id_rsa.swp key.pem.bak .npmrc.bak .vault_pass .secrets .secrets/token
+    local.settings.json kubeconfig.yaml .bash_history .zsh_history .python_history .node_repl_history
+    .claude.json .config/rclone/rclone.conf .local/share/millrace/sessions.db`),
+)('attack 25: the secret %s is not read unasked', async (path) => {
+  const { decision } = await policyRuling(root, ['read', { path }]);
+  expect(decision).toBe('ask');
+});
+
+test.for(
+  lines(`.config/millrace/config.json .config/autostart/a.desktop .config/systemd/user/a.service
+    .local/bin/ls .vim/plugin/a.vim .emacs.d/init.el .xprofile .pam_environment .nvim.lua
+    .helix/config.toml .aider.conf.yml my.code-workspace .windsurf/rules .opencode/a.json
+    .cursorrules`),
+)('attack 25: a broad rule does not write %s, which runs code', async (path) => {
+  const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+  expect(decision).toBe('ask');
+});
+
+describe('in a workspace that is the home folder', () => {
+  beforeEach(() => void vi.stubEnv('HOME', root));
+  afterEach(() => void vi.unstubAllEnvs());
+
+  test.for(
+    lines(
+      'bin/ls BIN/ls .npm-global/bin/npm .crontab .oci/config .config/Slack/x .gradle/gradle.properties',
+    ),
+  )('attack 25: a broad rule does not write %s', async (path) => {
+    const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+    expect(decision).toBe('ask');
+  });
+
+  test.for(lines('.oci/config .config/Slack/x .mozilla/firefox/logins.json .terraform.d/x'))(
+    'attack 25: %s is not read unasked',
+    async (path) => {
+      const { decision } = await policyRuling(root, ['read', { path }]);
+      expect(decision).toBe('ask');
+    },
+  );
+
+  test('a rule that names the place allows it', async () => {
+    const named = [{ tool: 'write', path: 'bin/**', decision: 'allow' }] as const;
+    const call = ['write', { path: 'bin/ls', content: '' }] as const;
+    expect((await policyRuling(root, call, { rules: named })).decision).toBe('allow');
+  });
+});
+
+test.for(['bin/tool.js', 'src/bin/a.ts', '.oci/config'])(
+  'in another folder, a broad rule writes %s',
+  async (path) => {
+    const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+    expect(decision).toBe('allow');
+  },
+);
+
+test.for([
+  'src/config.env.ts',
+  'service-account.ts',
+  'notes.old',
+  'id_rsa.pub.bak',
+  '.env.example~',
+])('%s is read without a question', async (path) => {
+  expect((await policyRuling(root, ['read', { path }])).decision).toBe('allow');
+});

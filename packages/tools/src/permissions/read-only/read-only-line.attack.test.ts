@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { isReadOnlyLine } from './read-only-line.ts';
+
+test.for([
+  'sort --o=x a',
+  'sort --outp x a',
+  'sort --comp=./evil a',
+  'sort --te=. a',
+  'shuf -o x a',
+  'shuf -eo x a',
+  'shuf --ou=x a',
+  'xxd a b',
+  'xxd -revert a b',
+  'xxd -p -c 8 a b',
+  'file -C -m x',
+  'file --comp -m x',
+  'file -zC x',
+  'uniq a b',
+  'uniq -c - b',
+  'base64 -i a -o b',
+  'date -us 2020-01-01',
+  'date --se=2020-01-01',
+  'tree -fo x',
+  'rg --pre=./evil a',
+  'rg -z a',
+  'fd -Hx rm',
+  'fd --exec-batch rm',
+  'find . -fprintf x y',
+  'find . -okdir rm {} +',
+  'find . -files0-from x',
+  'git diff --outp=x',
+  'git grep -lO./evil a',
+])('attack 1: a line that writes is not taken for a reading one: %s', (line) => {
+  expect(isReadOnlyLine(line)).toBe(false);
+});

@@ -1,0 +1,112 @@
+import { toolCallId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import type { Sandbox, SandboxRequest } from '../contract/sandbox.ts';
+import { approveByPolicy } from '../permissions/approve-by-policy.ts';
+import { permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { bashTool } from '../shell/bash-tool.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { runTool } from '../testing/tool-context.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { approveInSandbox } from './approve-in-sandbox.ts';
+import { unaskedReading } from './unasked-reading.ts';
+
+// What was true when a command was allowed is no longer true when it starts.
+
+const manyKeys = Object.fromEntries(
+  Array.from({ length: 600 }, (_, at) => [`${at}/.env`, ''] as const),
+);
+
+/** An agent whose sandbox only notes in which view each command runs. */
+function agentIn(root: string) {
+  const workspace = createWorkspace({ root });
+  let policy = permissionPolicy({ root, freeReading: true });
+  const reading = unaskedReading(() => policy);
+  const approve = approveInSandbox(
+    () => policy,
+    (call) => approveByPolicy(policy, workspace)(call),
+    reading,
+  );
+  const views: SandboxRequest['view'][] = [];
+  const sandbox: Sandbox = {
+    ...{ name: 'bubblewrap', profile: 'workspace', network: false, close: () => {} },
+    prepare: async ({ command: [program = '', ...args], env, view }) => {
+      views.push(view);
+      const { signal: blocked } = new AbortController();
+      const finish = async () => [];
+      return { program, args, env, fds: [], endsTogether: false, blocked, finish };
+    },
+  };
+  const tool = bashTool({ workspace, sandbox, reading });
+  return {
+    views,
+    addRule: (rule: PermissionRule) => {
+      policy = policy.remember(rule);
+    },
+    async decide(command: string, id: string) {
+      const call = { kind: 'tool_call', toolCallId: toolCallId(id), name: 'bash', arguments: '' };
+      const pending = { call, tool, input: { command }, summary: '' } as const;
+      const ruling = await approve(pending as Parameters<typeof approve>[0]);
+      return typeof ruling === 'string' ? ruling : ruling.decision;
+    },
+    run: (command: string, id: string) =>
+      runTool(tool, { command }, { toolCallId: toolCallId(id) }),
+  };
+}
+
+const line = 'tail -n 1 *.txt';
+
+test('attack 1: a command that was allowed as reading runs with more rights in a changed folder', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a' });
+  const agent = agentIn(root);
+  expect(await agent.decide(line, 'x')).toBe('allow');
+  writeTree(root, manyKeys);
+  expect(await agent.run(line, 'x')).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('did not run'),
+  });
+  expect(agent.views).toEqual([]);
+});
+
+test('attack 1: a rule that asks is added after a command was allowed as reading', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a' });
+  const agent = agentIn(root);
+  expect(await agent.decide(line, 'x')).toBe('allow');
+  agent.addRule({ tool: 'bash', command: 'tail', decision: 'ask' });
+  expect(await agent.run(line, 'x')).toMatchObject({ isError: true });
+  expect(agent.views).toEqual([]);
+});
+
+test('attack 1: another call with the same line is asked about before the first one runs', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a' });
+  const agent = agentIn(root);
+  expect(await agent.decide(line, 'x')).toBe('allow');
+  writeTree(root, manyKeys);
+  expect(await agent.decide(line, 'y')).toBe('ask');
+  expect(await agent.run(line, 'x')).toMatchObject({ isError: true });
+  expect(agent.views).toEqual([]);
+});
+
+test('a command runs as approved by a person or by a rule in a folder that is too large', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a', ...manyKeys });
+  const agent = agentIn(root);
+  expect(await agent.decide(line, 'x')).toBe('ask');
+  expect(await agent.run(line, 'x')).toMatchObject({ isError: false });
+  agent.addRule({ tool: 'bash', command: 'tail', decision: 'allow' });
+  expect(await agent.decide(line, 'y')).toBe('allow');
+  expect(await agent.run(line, 'y')).toMatchObject({ isError: false });
+  expect(agent.views).toEqual(['workspace', 'workspace']);
+});
+
+test('a command that is still confined runs in the closed view', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a' });
+  const agent = agentIn(root);
+  expect(await agent.decide(line, 'x')).toBe('allow');
+  expect(await agent.run(line, 'x')).toMatchObject({ isError: false });
+  expect(agent.views).toEqual(['closed']);
+});

@@ -1,0 +1,106 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+
+// Commands that try to change a repository that is not the folder `.git` of the workspace, or
+// places that its settings name.
+
+endAgents();
+
+const repository = (folder: string) => ({
+  [`${folder}/HEAD`]: 'ref: refs/heads/main\n',
+  [`${folder}/config`]: 'good',
+  [`${folder}/hooks/pre-commit`]: 'good',
+  [`${folder}/objects/x`]: '',
+  [`${folder}/refs/x`]: '',
+});
+
+/** A command that tries to put something else into files. */
+const spoil = (...paths: readonly string[]) =>
+  `${paths.map((path) => `echo evil > ${path}; rm -f ${path}; mkdir -p $(dirname ${path}); echo evil > ${path}`).join('; ')}; true`;
+
+describe.for(sandboxUsers)('as %s', (user) => {
+  test.for([
+    ['the file .git names', { '.git': 'gitdir: ./.bare\n', ...repository('.bare') }, '.bare'],
+    [
+      'a commondir names',
+      {
+        '.git': 'gitdir: ./trees/one\n',
+        'trees/one/HEAD': '',
+        'trees/one/commondir': '../../shared\n',
+        ...repository('shared'),
+      },
+      'shared',
+    ],
+    ['is in a folder below', repository('vendor/lib/.git'), 'vendor/lib/.git'],
+    ['is bare and in a folder below', repository('vendor/lib.git'), 'vendor/lib.git'],
+    [
+      'the file .git of a folder below names',
+      { 'sub/.git': 'gitdir: ../real\n', ...repository('real') },
+      'real',
+    ],
+  ] as const)(
+    'attack 2: a command changes a repository that $0',
+    async ([, files, at], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, files);
+      await agent.run(spoil(`${at}/config`, `${at}/hooks/pre-commit`, `${at}/hooks/new`));
+      const read = (name: string) => readFileSync(join(agent.workspace, at, name), 'utf8');
+      expect(read('config')).toBe('good');
+      expect(read('hooks/pre-commit')).toBe('good');
+      expect(readdirSync(join(agent.workspace, at, 'hooks'))).toEqual(['pre-commit']);
+    },
+  );
+
+  test('attack 2: a command changes the list of a rebase that has begun', async (context) => {
+    const agent = await attackAgent(user, context);
+    const list = '.git/rebase-merge/git-rebase-todo';
+    agent.write(agent.workspace, { ...repository('.git'), '.git/config': '', [list]: 'good' });
+    await agent.run(spoil(list));
+    expect(readFileSync(join(agent.workspace, list), 'utf8')).toBe('good');
+  });
+
+  test.for([
+    '[core]\n\thooksPath = named # ours',
+    '[core]\n\thooksPath = "named" ; ours',
+    '[CORE] HooksPath = na\\\nmed',
+    '[core]\n\thooksPath = "na"med\t\n',
+    '[core]\n\thooksPath = ./named//',
+    '[include]\n\tpath = ../more ; x\n',
+    '[includeIf "gitdir:/**"] path = "../more" # x\n',
+  ])('attack 3: a command changes hooks that %j names', async (config, context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, {
+      ...repository('.git'),
+      '.git/config': config,
+      more: '[core] hooksPath = named # x\n',
+      'named/pre-commit': 'good',
+    });
+    await agent.run(spoil('named/pre-commit', ...(config.includes('more') ? ['more'] : [])));
+    expect(readFileSync(join(agent.workspace, 'named/pre-commit'), 'utf8')).toBe('good');
+    expect(readFileSync(join(agent.workspace, 'more'), 'utf8')).not.toContain('evil');
+  });
+
+  test('attack 3: hooks below a read-only folder are named, and become writable', async (context) => {
+    const agent = await attackAgent(user, context);
+    const hook = '.git/modules/a/hooks/pre-commit';
+    const config = '[core] hooksPath = .git/modules/a/hooks\n';
+    agent.write(agent.workspace, {
+      ...repository('.git'),
+      ...{ '.git/config': config, [hook]: 'good', '.git/modules/a/config': 'good' },
+    });
+    await agent.run(spoil(hook, '.git/modules/a/config'));
+    expect(readFileSync(join(agent.workspace, '.git/modules/a/config'), 'utf8')).toBe('good');
+  });
+
+  test.for(['.config/millrace', '.local/share/millrace'])(
+    'attack 4: a command creates %s, which holds the rules of the agent',
+    async (name, context) => {
+      const agent = await attackAgent(user, context);
+      const options = { hide: [join(agent.workspace, name)] };
+      await agent.run(`mkdir -p ${name}; echo evil > ${name}/config.json; true`, { options });
+      expect(existsSync(join(agent.workspace, name))).toBe(false);
+    },
+  );
+});

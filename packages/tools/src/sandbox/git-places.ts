@@ -1,0 +1,173 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { readGitSettings } from '../git/read-git-settings.ts';
+
+/**
+ * Places in the workspace that make git run programs: settings and hooks of the repository, of its
+ * submodules and of its worktrees, of repositories in folders below, files that make git look for
+ * the settings somewhere else, and places that the settings name. Missing folders are created,
+ * because git accepts empty ones.
+ */
+export function gitPlaces(root: string): readonly string[] {
+  const found = new Set<string>();
+  const search = { root, found, seen: new Set<string>() };
+  const git = join(root, '.git');
+  // With a HEAD, git can take the workspace itself for a repository.
+  const head = join(root, 'HEAD');
+  found.add(head);
+  if (entryOf(head) !== undefined)
+    for (const name of ['config', 'hooks']) found.add(join(root, name));
+  if (entryOf(git) === undefined) found.add(git);
+  addWorktree(root, search);
+  for (const { folder, isBare } of findRepositories(root)) {
+    if (isBare) addRepository(folder, folder, search);
+    else addWorktree(folder, search);
+  }
+  return [...found];
+}
+
+interface Search {
+  readonly root: string;
+  readonly found: Set<string>;
+  readonly seen: Set<string>;
+}
+
+/** Adds the repository of a folder. `.git` can be a folder, or a file that names one. */
+function addWorktree(worktree: string, search: Search): void {
+  const git = join(worktree, '.git');
+  const entry = entryOf(git);
+  if (entry === undefined) return;
+  if (entry.isDirectory()) return addRepository(git, worktree, search);
+  search.found.add(git);
+  const target = /^gitdir:[ \t]*([^\r\n]+)/.exec(contentOf(git) ?? '')?.[1];
+  if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
+}
+
+/** Maximum number of repositories of which places are guarded. */
+const maxRepositories = 100;
+
+function addRepository(git: string, worktree: string, search: Search): void {
+  const { root, found, seen } = search;
+  if (seen.has(git) || seen.size >= maxRepositories) return;
+  seen.add(git);
+  const at = (name: string) => join(git, name);
+  const common = contentOf(at('commondir'))?.trim();
+  // Git takes settings and hooks of a linked worktree from the common folder.
+  if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
+  const isInside = git.startsWith(root + sep) && entryOf(git)?.isDirectory() === true;
+  for (const name of ['hooks', 'modules', 'worktrees']) {
+    if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
+    if (entryOf(at(name)) !== undefined) found.add(at(name));
+  }
+  for (const name of ['config', 'commondir']) found.add(at(name));
+  // A rebase that has begun runs the commands of its list when it continues.
+  for (const name of ['rebase-merge', 'rebase-apply', 'config.worktree'])
+    if (entryOf(at(name)) !== undefined) found.add(at(name));
+  const text = contentOf(at('config'));
+  if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
+    found.add(at('config.worktree'));
+  const home = homedir();
+  const files = ['.gitconfig', '.config/git/config'].map((name) => join(home, name));
+  for (const file of [at('config'), at('config.worktree'), ...files])
+    addNamed(file, { worktree, home, found, read: new Set() });
+}
+
+interface NamedSearch {
+  readonly worktree: string;
+  readonly home: string;
+  readonly found: Set<string>;
+  readonly read: Set<string>;
+}
+
+/** Maximum number of files that one configuration includes. */
+const maxIncluded = 50;
+
+/** Adds the folders of hooks and the further files that a configuration file names. */
+function addNamed(file: string, search: NamedSearch): void {
+  const { worktree, home, found, read } = search;
+  if (read.has(file) || read.size > maxIncluded) return;
+  read.add(file);
+  for (const { section, key, value } of readGitSettings(contentOf(file) ?? '')) {
+    const path = value.replace(/^~(?=\/|$)/, home);
+    // `~user/` and `%(prefix)/` lead to places of the system.
+    if (path === '' || /^[~%]/.test(path)) continue;
+    if (section === 'core' && key === 'hookspath') found.add(resolve(worktree, path));
+    if ((section === 'include' || section === 'includeif') && key === 'path') {
+      const included = resolve(dirname(file), path);
+      found.add(included);
+      addNamed(included, search);
+    }
+  }
+}
+
+const maxDepth = 6;
+const maxFolders = 2000;
+
+interface FoundRepository {
+  readonly folder: string;
+  /** Whether the folder itself is the repository, without files of a worktree. */
+  readonly isBare: boolean;
+}
+
+/**
+ * Finds repositories in folders below the root, those near the root first. Folders of packages are
+ * not searched, because they are large.
+ */
+function findRepositories(root: string): readonly FoundRepository[] {
+  const repositories: FoundRepository[] = [];
+  const folders = [root];
+  for (let at = 0; at < folders.length && at < maxFolders; at++) {
+    const folder = folders[at] ?? root;
+    const entries = entriesOf(folder);
+    const names = new Set(entries.map(({ name }) => name));
+    const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.has(name));
+    if (folder !== root && (isBare || names.has('.git'))) repositories.push({ folder, isBare });
+    if (repositories.length >= maxRepositories) break;
+    const depth = relative(root, folder).split(sep).length;
+    if (isBare || depth >= maxDepth || folders.length > maxFolders) continue;
+    for (const entry of entries)
+      if (entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
+        folders.push(join(folder, entry.name));
+  }
+  return repositories;
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** Returns undefined if nothing is there, or if this user cannot reach it. */
+export function entryOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function createFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch {
+    // The folder cannot be created here, and neither by a command.
+  }
+}
+
+/** Maximum size of a file of git that is read. */
+const maxBytes = 1_048_576;
+
+/** Returns undefined if there is no file, or if it is too large. */
+function contentOf(path: string): string | undefined {
+  try {
+    // A link to a file is followed, as git does.
+    const entry = statSync(path, { throwIfNoEntry: false });
+    return entry?.isFile() && entry.size <= maxBytes ? readFileSync(path, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
+}
