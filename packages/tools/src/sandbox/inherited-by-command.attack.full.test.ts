@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, type TestContext, test } from 'vitest';
@@ -50,3 +51,18 @@ test.for(['absolute', 'relative'])(
     expect(text).toBe(`lib\n/usr/lib\n${root}\n${root}`);
   },
 );
+
+test('attack: a command reads an open file that the agent got from its parent', async (context) => {
+  const [root, outside] = [temporaryFolder(), temporaryFolder()];
+  writeTree(outside, { secret: 'hush-hush' });
+  const fd = openSync(join(outside, 'secret'), 'r');
+  onTestFinished(() => closeSync(fd));
+  const input = { command: 'cat <&60; cat <&200; echo end' };
+  // Node.js itself closes the low numbers.
+  const fds: NewAgent['fds'] = Array.from({ length: 198 }, (_, at) =>
+    at + 3 === 60 || at === 197 ? fd : 'ignore',
+  );
+  const text = await runInNewAgent({ root, input, fds }, context);
+  expect(text).toContain('end');
+  expect(text).not.toContain('hush-hush');
+});

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Clock } from '@millrace/agent';
 import type { PreparedCommand } from '../contract/sandbox.ts';
@@ -66,16 +66,53 @@ function startShell(command: string, writer: number, options: CommandOptions): C
   const { signal, confined } = options;
   const [shell, ...args] = shellCommand(command, options);
   const { program = shell, fds = [], env = options.env, cwd = options.cwd } = confined ?? {};
+  let nothing: number | undefined;
   try {
     signal.throwIfAborted();
+    const stdio: ('ignore' | number)[] = ['ignore', writer, writer, ...fds];
+    for (const fd of inheritedFds().filter((one) => one >= 3 + fds.length)) {
+      nothing ??= openSync('/dev/null', 'r');
+      while (stdio.length < fd) stdio.push('ignore');
+      stdio[fd] = nothing;
+    }
     // Detached: the child leads its own session and process group.
-    const stdio = ['ignore', writer, writer, ...fds] as ('ignore' | number)[];
     return spawn(program, confined?.args ?? args, { cwd, env, stdio, detached: true });
   } catch (error) {
     // `spawn` throws some errors synchronously.
     throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
+    if (nothing !== undefined) closeSync(nothing);
+  }
+}
+
+/** Maximum number of a descriptor that is kept from commands. */
+const maxFd = 65_536;
+const closeOnExec = 0o2000000;
+
+/**
+ * Returns the descriptors that this process got from its parent and that every child would get, in
+ * ascending order. Node.js opens all others so that no child gets them. Only Linux needs this,
+ * because on macOS a child gets no descriptor that is not named.
+ */
+function inheritedFds(): readonly number[] {
+  if (process.platform !== 'linux') return [];
+  try {
+    const fds = readdirSync('/proc/self/fd').map(Number);
+    return fds.filter((fd) => fd > 2 && fd <= maxFd && isInherited(fd)).sort((a, b) => a - b);
+  } catch {
+    return [];
+  }
+}
+
+function isInherited(fd: number): boolean {
+  try {
+    const [, flags = ''] =
+      /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) ?? [];
+    return (Number.parseInt(flags, 8) & closeOnExec) === 0;
+  } catch {
+    // It was closed in the meantime.
+    return false;
   }
 }
 
