@@ -62,7 +62,8 @@ function approvalMessage({ name, reason }: PendingApproval): string {
 
 function parkedMessage({ session }: RunResult, resume: string | undefined): string {
   const way = resume === undefined ? '' : ` To decide and continue: ${resume}.`;
-  const rules = 'To allow such calls in advance: --allow <rule>, or --yes for all that need neither network nor a place outside of the sandbox';
+  const rules =
+    'To allow such calls in advance: --allow <rule>, or --yes for all that need neither network nor a place outside of the sandbox';
   return `There is no user to approve, so session ${session} waits.${way} ${rules}`;
 }
 
