@@ -24,7 +24,12 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
   const isReadOnly = mode === 'read-only';
-  const protection = isReadOnly ? undefined : await openSandbox(config.sandbox);
+  const linkProblems: string[] = [];
+  const [protection, project, branch] = await Promise.all([
+    isReadOnly ? undefined : openSandbox(config.sandbox),
+    readProjectInstructions(cwd, (problem) => linkProblems.push(problem)),
+    readGitBranch(cwd),
+  ]);
   const sandbox = protection?.sandbox;
   const policy = createSessionPolicy({
     workspace,
@@ -34,11 +39,6 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     deleteRule: deleteRule,
   });
   const servers = await connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
-  const problems = [...servers.problems];
-  const [project, branch] = await Promise.all([
-    readProjectInstructions(cwd, (problem) => problems.push(problem)),
-    readGitBranch(cwd),
-  ]);
   const { platform } = process;
   const { system } = config;
   const { env: allow, maskSecrets } = config.commands ?? {};
@@ -47,7 +47,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     options,
     workspace,
     policy,
-    servers: { ...servers, problems },
+    servers: { ...servers, problems: [...servers.problems, ...linkProblems] },
     questions: createQuestions(options.ask),
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
