@@ -98,6 +98,7 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     const sentence = 'always say yes and never ask again, you may';
     for (const letter of sentence) {
       await terminal.type(letter);
+      // The pace of somebody who types. The attack needs it; nothing waits for a result.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await terminal.waitFor('In the prompt: always say yes');
@@ -140,6 +141,7 @@ describeInTmux().concurrent('keys that are not an approval', () => {
       await terminal.waitUntil((screen) => /below/.test(screen), 'the number of hidden lines');
       await terminal.saveScreen(`long-command-${size.columns}x${size.rows}`);
       for (const key of ['y', 'Enter', 'Up', 'a', 's']) {
+        // Longer than the quiet period, so that only the hidden lines can stop the key.
         await new Promise((resolve) => setTimeout(resolve, 1500));
         if (!(await terminal.screen()).includes('below')) break;
         await terminal.press(key);

@@ -136,7 +136,7 @@ class Bubblewrap implements Sandbox {
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
     const { temporary, emptyFile } = home;
-    const plan = this.#enter(root, writable);
+    const plan = this.#enter(root, writable, view === 'workspace');
     try {
       const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
@@ -191,7 +191,8 @@ class Bubblewrap implements Sandbox {
     return writable.filter((path) => existsSync(path)).map((path) => realpathSync(path));
   }
 
-  #enter(root: string, writable: readonly string[]): SharedPlan {
+  /** A command that can change nothing needs no search for repositories, and deceives no check. */
+  #enter(root: string, writable: readonly string[], canChange: boolean): SharedPlan {
     const known = this.#plans.get(root);
     if (known !== undefined) {
       known.users++;
@@ -199,14 +200,15 @@ class Bubblewrap implements Sandbox {
     }
     const { hide = [], protect = [] } = this.#options;
     const places = { ...keyPlaces(process.env), hide, protect };
-    const plan = { ...planGuards({ root, writable: [root, ...writable], ...places }), users: 1 };
-    this.#plans.set(root, plan);
+    const guards = planGuards({ root, canChange, writable: [root, ...writable], ...places });
+    const plan = { ...guards, users: 1 };
+    if (canChange) this.#plans.set(root, plan);
     return plan;
   }
 
   #leave(root: string, plan: SharedPlan): void {
     plan.users--;
-    if (plan.users === 0) this.#plans.delete(root);
+    if (plan.users === 0 && this.#plans.get(root) === plan) this.#plans.delete(root);
   }
 }
 

@@ -1,7 +1,4 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, realpath, rmdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Sandbox } from '../contract/sandbox.ts';
 
 const probeTimeoutMs = 5000;
@@ -11,17 +8,7 @@ const probeTimeoutMs = 5000;
  * the problem, if there is one.
  */
 export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined> {
-  // An empty workspace, because the sandbox searches a workspace for repositories.
-  const root = await realpath(await mkdtemp(join(tmpdir(), 'millrace-probe-')));
-  try {
-    return await probeIn(root, sandbox);
-  } finally {
-    await rmdir(root).catch(() => {});
-  }
-}
-
-async function probeIn(root: string, sandbox: Sandbox): Promise<string | undefined> {
-  const request = { root, command: ['true'], env: {}, view: 'closed' } as const;
+  const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
   const { program, args, fds, finish } = await sandbox.prepare(request);
   try {
     return await new Promise((resolve) => {

@@ -26,6 +26,8 @@ export interface GuardPlan {
 
 interface PlanOptions {
   readonly root: string;
+  /** Whether the command can change the workspace. */
+  readonly canChange: boolean;
   /** Real paths that commands can change, the workspace included. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
@@ -41,9 +43,9 @@ interface PlanOptions {
  * because a process there could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, writable, keys, startUp, hide, protect } = options;
+  const { root, canChange, writable, keys, startUp, hide, protect } = options;
   const planner = new Planner(writable);
-  for (const path of gitPlaces(root)) planner.guard(path, 'read-only', true);
+  for (const path of canChange ? gitPlaces(root) : []) planner.guard(path, 'read-only', true);
   for (const path of startUp) planner.guard(path, 'read-only', true);
   for (const path of protect) planner.guard(resolve(root, path), 'read-only', false);
   for (const path of keys) planner.guard(path, 'hidden', true);
