@@ -1,4 +1,12 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
@@ -55,7 +63,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const common = contentOf(at('commondir'))?.trim();
   // Git takes settings and hooks of a linked worktree from the common folder.
   if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
-  const isInside = git.startsWith(root + sep) && entryOf(git)?.isDirectory() === true;
+  const isInside = isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
@@ -147,6 +155,15 @@ export function entryOf(path: string): Stats | undefined {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** A file `.git` can name a path through a link, and nothing may be created elsewhere. */
+function isFolderInside(path: string, root: string): boolean {
+  try {
+    return lstatSync(path).isDirectory() && realpathSync(path).startsWith(root + sep);
+  } catch {
+    return false;
   }
 }
 
