@@ -60,7 +60,7 @@ export function checksOfRule(
   const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
   if (!isGit && paths.length === 0) return undefined;
-  return { program, paths, isGit, mayBeInside: !isGit };
+  return { program, paths, isGit, mayBeInside: !isGit, runsHooks: isGit };
 }
 
 /**

@@ -14,6 +14,8 @@ export interface ReadOnlyCommand {
   readonly isGit: boolean;
   /** Whether the program may be one of the workspace: a test runner, a compiler. Default: false. */
   readonly mayBeInside?: boolean | undefined;
+  /** Whether git can run hooks of the repository, because it does more than read. Default: false. */
+  readonly runsHooks?: boolean | undefined;
 }
 
 export interface ReadPath {
