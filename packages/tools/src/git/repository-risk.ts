@@ -8,11 +8,11 @@ const maxBytes = { head: 1024, config: 1_048_576, index: 134_217_728 } as const;
 /** More entries in `.git` are not checked. The repository then counts as a risk. */
 const maxEntries = 50_000;
 
-/** Options of `findRepositoryRisk`. */
-interface RiskOptions {
-  /** Whether the command can run hooks, because it does more than read. Default: false. */
-  readonly runsHooks?: boolean | undefined;
-}
+/**
+ * What a git command does. `reads`: it runs no hooks, except one. `changes`: it runs hooks of the
+ * repository. `connects`: it may also use a remote.
+ */
+export type GitUse = 'reads' | 'changes' | 'connects';
 
 /**
  * Returns why git could run other programs, or read files outside the folder, if it uses the
@@ -21,16 +21,16 @@ interface RiskOptions {
  */
 export async function findRepositoryRisk(
   root: string,
-  { runsHooks = false }: RiskOptions = {},
+  use: GitUse = 'reads',
 ): Promise<string | undefined> {
   const own = join(root, '.git');
-  const isRisky = (path: string) => riskyEntries.has(path) || (runsHooks && isHook(path));
+  const isRisky = (path: string) => riskyEntries.has(path) || (use !== 'reads' && isHook(path));
   try {
     return (
       (await findDiscoveryRisk(own)) ??
       (await findContentRisk(own, isRisky)) ??
       ((await mayExist(join(root, '.gitmodules'))) ? 'it has submodules' : undefined) ??
-      (await findConfigRisk(own)) ??
+      (await findConfigRisk(own, use)) ??
       (await findRiskOfIndex(own))
     );
   } catch (error) {
@@ -110,10 +110,10 @@ async function findContentRisk(
   return undefined;
 }
 
-async function findConfigRisk(own: string): Promise<string | undefined> {
+async function findConfigRisk(own: string, use: GitUse): Promise<string | undefined> {
   const config = await readRegularFile(join(own, 'config'), maxBytes.config);
   if (config === undefined) return '.git/config cannot be read';
-  return isHarmlessGitConfig(config.toString('utf8'))
+  return isHarmlessGitConfig(config.toString('utf8'), { connects: use === 'connects' })
     ? undefined
     : '.git/config has settings that are not known to be harmless';
 }

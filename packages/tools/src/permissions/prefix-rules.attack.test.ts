@@ -75,3 +75,35 @@ describe('a repository with hooks', () => {
     expect(await rulings('git status', 'git status')).toEqual(['allow', 'allow']);
   });
 });
+
+describe('a repository whose remote is a folder of the archive', () => {
+  const configure = (name: string, value: string) =>
+    execFileSync('git', ['-C', root, 'config', name, value]);
+
+  test.for([
+    ['remote.origin.url', './evil.git'],
+    ['remote.origin.url', 'evil.git'],
+    ['remote.origin.url', 'file:///evil.git'],
+    ['remote.origin.url', 'ext::sh -c evil'],
+    ['remote.origin.pushurl', '../evil.git'],
+    ['branch.main.remote', 'evil.git'],
+    ['branch.main.pushRemote', './evil.git'],
+  ] as const)('attack 37: %s = %s does not run the hooks of the folder', async ([name, value]) => {
+    configure(name, value);
+    expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
+  });
+
+  test.for(['https://example.com/a.git', 'git@example.com:a/b.git', 'ssh://git@example.com:22/a'])(
+    'a rule pushes to %s',
+    async (url) => {
+      configure('remote.origin.url', url);
+      configure('branch.main.remote', 'origin');
+      expect(await rulings('git push', 'git push')).toEqual(['allow', 'allow']);
+    },
+  );
+
+  test('a rule commits, because that uses no remote', async () => {
+    configure('remote.origin.url', '../other.git');
+    expect(await rulings('git commit', 'git commit -m x')).toEqual(['allow', 'allow']);
+  });
+});
