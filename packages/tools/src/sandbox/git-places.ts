@@ -8,7 +8,7 @@ import {
   statSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
 
 /**
@@ -75,10 +75,17 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const text = contentOf(at('config'));
   if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
     found.add(at('config.worktree'));
+  for (const file of [at('config'), at('config.worktree'), ...userConfigFiles(process.env)])
+    addNamed(file, { worktree, home: homedir(), found, read: new Set() });
+}
+
+/** The configuration files of the user and of the system. Their relative paths are in the workspace. */
+function userConfigFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const home = homedir();
-  const files = ['.gitconfig', '.config/git/config'].map((name) => join(home, name));
-  for (const file of [at('config'), at('config.worktree'), ...files])
-    addNamed(file, { worktree, home, found, read: new Set() });
+  const folder = env['XDG_CONFIG_HOME'] || join(home, '.config');
+  const named = [env['GIT_CONFIG_GLOBAL'], env['GIT_CONFIG_SYSTEM']].map((file) => file ?? '');
+  const usual = [join(home, '.gitconfig'), join(folder, 'git/config'), '/etc/gitconfig'];
+  return [...new Set([...usual, join(home, '.config/git/config'), ...named])].filter(isAbsolute);
 }
 
 interface NamedSearch {
