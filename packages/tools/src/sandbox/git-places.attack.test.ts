@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RepositorySearch } from '../git/repository-search.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
 
@@ -23,5 +24,5 @@ test.for([
 ] as const)('attack 38: hooks that %s names are guarded', ([file, variable, value]) => {
   writeTree(home, { [file]: '[core]\n\thooksPath = .githooks\n' });
   if (variable !== undefined) vi.stubEnv(variable, join(home, value));
-  expect(gitPlaces(root)).toContain(join(root, '.githooks'));
+  expect(gitPlaces(root, new RepositorySearch())).toContain(join(root, '.githooks'));
 });
