@@ -1,11 +1,11 @@
 import { printableLine } from './printable.ts';
 
 /**
- * Characters that take no cell or change the direction. Emoji sequences are complete pictures, so
- * their joiners stay.
+ * Characters that take no cell, change the direction, or join their neighbours. Terminals differ in
+ * what they draw for joined pictures: one picture, or all of them. A selector after a picture stays.
  */
 const invisible =
-  /(?<!\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)[\u200d\ufe0f]|(?![\u200d\ufe0f])[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}]/gu;
+  /(?<!\p{Extended_Pictographic})\ufe0f|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}\u20e3]/gu;
 /** Characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
