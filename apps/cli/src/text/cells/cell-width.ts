@@ -54,8 +54,7 @@ function graphemeWidth(grapheme: string): number {
 }
 
 /** Emoji and Korean syllables, which terminals draw as one character. */
-const oneCharacter =
-  /^(?:\p{RGI_Emoji}|[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+|.)$/sv;
+const oneCharacter = /^(?:\p{RGI_Emoji}|[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+|.)$/sv;
 
 /**
  * Measures a character of several code points. Unicode joins Indian consonants, Thai vowels and

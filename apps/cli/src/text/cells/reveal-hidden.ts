@@ -5,7 +5,7 @@ import { printableLine } from './printable.ts';
  * what they draw for joined pictures: one picture, or all of them. A selector after a picture stays.
  */
 const invisible =
-  /(?<!\p{Extended_Pictographic})\ufe0f|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}\u20e3]/gu;
+  /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
 /** Characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
