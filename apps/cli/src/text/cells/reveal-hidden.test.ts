@@ -21,6 +21,7 @@ test.for([
   ['an emoji', '👍 ❤️', '👍 ❤️'],
   ['joined emoji', '👩\u200d💻', '👩‹U+200D›💻'],
   ['an emoji with a skin tone', '👍🏽', '👍‹U+1F3FD›'],
+  ['a line with a mark only', 'a\n\u0301', 'a\n‹U+0301›'],
   ['a flag', '🇩🇪', '‹U+1F1E9›‹U+1F1EA›'],
   ['a key', '1\ufe0f\u20e3', '1‹U+FE0F›‹U+20E3›'],
 ] as const)('shows %s', ([, text, shown]) => {

@@ -9,6 +9,9 @@ const invisible =
 /** Characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
+/** Marks without a letter that they belong to. */
+const loneMarks = /^\p{M}+/u;
+
 /** Words with letters of an alphabet that has look-alikes of Latin letters. */
 const mixedWord = /\p{L}[\p{L}\p{M}]*/gu;
 const latin = /\p{Script=Latin}/u;
@@ -42,7 +45,8 @@ function revealLine(line: string): string {
     .replaceAll('\t', '⇥')
     .replace(mixedWord, revealLookAlikes)
     .replace(invisible, codeOf)
-    .replace(unusualSpace, codeOf);
+    .replace(unusualSpace, codeOf)
+    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''));
   return revealSpaces(printableLine(visible));
 }
 
