@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { documentRoutes } from './server.ts';
 import { startTestServer } from '../testing/servers/test-server.ts';
+import { documentRoutes } from './server.ts';
 
 // Anybody can request the documents without a token. 5,000 requests on 20 connections kept the
 // server busy for 10 s, because each one serialized the document again.

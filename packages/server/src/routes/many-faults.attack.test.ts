@@ -60,9 +60,15 @@ const bodies: readonly (readonly [string, z.ZodType, unknown])[] = [
 ];
 
 describe('a body with very many faults', () => {
-  test.for(bodies)('attack: %s are refused at once', ([, schema, body]) => {
-    const startMs = performance.now();
-    expect(() => validate(schema, body, 'the body')).toThrow(/^Cannot accept the body: /);
-    expect(performance.now() - startMs).toBeLessThan(250);
+  test.for(bodies)('attack: faults of %s are not all collected', ([, schema, body]) => {
+    let message = '';
+    try {
+      validate(schema, body, 'the body');
+    } catch (error) {
+      message = String(error);
+    }
+    expect(message).toContain('Cannot accept the body: ');
+    // The time depends on the number of faults that are collected.
+    expect(message).not.toMatch(/and \d{2,} more/);
   });
 });
