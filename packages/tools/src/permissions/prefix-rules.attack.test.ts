@@ -88,19 +88,39 @@ describe('a repository whose remote is a folder of the archive', () => {
     ['remote.origin.pushurl', '../evil.git'],
     ['branch.main.remote', 'evil.git'],
     ['branch.main.pushRemote', './evil.git'],
+    // Without a colon before the first slash, git takes these for local folders.
+    ['remote.origin.url', 'git@host'],
+    ['remote.origin.url', 'git@host/evil.git'],
+    ['remote.origin.url', 'git@host/../evil.git'],
+    ['remote.origin.url', 'git@host/evil:evil.git'],
   ] as const)('attack 37: %s = %s does not run the hooks of the folder', async ([name, value]) => {
     configure(name, value);
     expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
   });
 
-  test.for(['https://example.com/a.git', 'git@example.com:a/b.git', 'ssh://git@example.com:22/a'])(
-    'a rule pushes to %s',
-    async (url) => {
-      configure('remote.origin.url', url);
-      configure('branch.main.remote', 'origin');
-      expect(await rulings('git push', 'git push')).toEqual(['allow', 'allow']);
-    },
-  );
+  test('attack 37: a remote without an address is the folder of that name', async () => {
+    configure('remote.evil.fetch', '+refs/heads/*:refs/remotes/evil/*');
+    configure('branch.main.remote', 'evil');
+    expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
+  });
+
+  test.for([
+    ['.git/remotes/origin', 'URL: ./evil.git\n'],
+    ['.git/branches/origin', './evil.git\n'],
+  ] as const)('attack 37: the old file %s names the folder', async ([path, content]) => {
+    writeTree(root, { [path]: content });
+    expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
+    expect(await rulings('git commit', 'git commit -m x')).toEqual(['allow', 'allow']);
+  });
+
+  test.for([
+    ...['https://example.com/a.git', 'git@example.com:a/b.git', 'ssh://git@example.com:22/a'],
+    ...['git@[2001:db8::1]:a.git', 'org-123@github.com:a/b'],
+  ])('a rule pushes to %s', async (url) => {
+    configure('remote.origin.url', url);
+    configure('branch.main.remote', 'origin');
+    expect(await rulings('git push', 'git push')).toEqual(['allow', 'allow']);
+  });
 
   test('a rule commits, because that uses no remote', async () => {
     configure('remote.origin.url', '../other.git');
