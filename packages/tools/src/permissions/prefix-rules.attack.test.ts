@@ -127,3 +127,50 @@ describe('a repository whose remote is a folder of the archive', () => {
     expect(await rulings('git commit', 'git commit -m x')).toEqual(['allow', 'allow']);
   });
 });
+
+describe('a folder of the archive that is a repository', () => {
+  const git = (folder: string, ...words: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', '-C', folder, ...words]);
+
+  beforeEach(() => {
+    git(root, 'commit', '-q', '--allow-empty', '-m', 'x');
+    writeTree(root, { 'sub/b.txt': 'b', '.gitignore': 'ignored\n' });
+    git(root, 'init', '-q', 'sub');
+    git(join(root, 'sub'), 'add', 'b.txt');
+    git(join(root, 'sub'), 'commit', '-q', '-m', 'y');
+  });
+
+  // Git makes it a submodule, and runs its monitor when it looks for changes in it.
+  test.for([
+    ['git add', 'git add -A'],
+    ['git add', 'git add sub && git add -u'],
+    ['git checkout', 'git checkout other'],
+    ['git stash', 'git stash pop'],
+  ] as const)(
+    'attack 38: the rule %s does not run its programs by `%s`',
+    async ([command, line]) => {
+      git(join(root, 'sub'), 'config', 'core.fsmonitor', 'evil');
+      expect(await rulings(command, line)).toContain('ask');
+      expect(await rulings(command, line)).not.toContain('allow');
+    },
+  );
+
+  test('attack 38: `git checkout` makes a submodule of an ignored folder', async () => {
+    git(root, 'init', '-q', 'ignored');
+    git(join(root, 'ignored'), 'commit', '-q', '--allow-empty', '-m', 'y');
+    git(join(root, 'ignored'), 'config', 'core.fsmonitor', 'evil');
+    const rules = [{ tool: 'bash', command: 'git checkout', decision: 'allow' }] as const;
+    expect(await commandRuling(root, 'git checkout other', { rules })).toBe('ask');
+    // `git add` leaves it out.
+    expect(await rulings('git add', 'git add -A')).toEqual(['allow', 'allow']);
+  });
+
+  test('a repository without programs and a linked worktree are no reason to ask', async () => {
+    git(root, 'worktree', 'add', '-q', 'tree');
+    expect(await rulings('git add', 'git add -A')).toEqual(['allow', 'allow']);
+    expect(await rulings('git commit', 'git commit -am x')).toEqual(['allow', 'allow']);
+    git(root, 'init', '-q', 'evil');
+    writeTree(root, { '.git/worktrees/tree/commondir': '../../../evil/.git' });
+    expect(await rulings('git add', 'git add -A')).toEqual(['ask', 'ask']);
+  });
+});
