@@ -75,3 +75,29 @@ export function isHarmlessGitConfig(
   // Git takes the name of a remote without an address for one.
   return isHarmless && (!connects || used.isSubsetOf(remotes));
 }
+
+/**
+ * Whether a configuration that was replaced adds only harmless settings. What it had before may
+ * stay, also if it is not known to be harmless.
+ */
+export function isHarmlessChange(before: string, after: string): boolean {
+  if (before === after) return true;
+  // A continued line means something else after another line.
+  if (/\\\r?$/m.test(before)) return false;
+  const others = new Set(linesWithHeaders(before).filter((line) => !isHarmlessGitConfig(line)));
+  const lines = linesWithHeaders(after);
+  const added = lines.filter((line) => !others.has(line)).join('\n');
+  // A setting that is gone may have switched something off.
+  return others.isSubsetOf(new Set(lines)) && isHarmlessGitConfig(added, { connects: true });
+}
+
+/** Returns each line after the header above it. */
+function linesWithHeaders(config: string): readonly string[] {
+  let header = '';
+  return config.split(/\r?\n/).map((line) => {
+    const text = line.trim();
+    if (!text.startsWith('[')) return `${header}\n${text}`;
+    header = text;
+    return `${header}\n`;
+  });
+}

@@ -1,33 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import { type FSWatcher, lstatSync, readlinkSync, renameSync, symlinkSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { WatchedName } from './protected-paths.ts';
+import type { KeptPlace, WatchedName } from './protected-paths.ts';
+import { identityOf, restorePlace } from './restore-place.ts';
 
 /** Watches names while a command runs. */
 export interface NameWatch {
   /** Aborts as soon as one of the names has changed. */
   readonly blocked: AbortSignal;
-  /** Checks all names a last time and stops watching. Returns the names that had changed. */
+  /** Checks all names a last time and stops watching. Returns what happened, for the model. */
   finish(): readonly string[];
 }
 
 /**
  * Watches names that no command may create or replace. What appears there is renamed at once, so
  * that no other program uses it, and kept for the user.
+ *
+ * Also watches places whose mounts end if a program outside of the sandbox replaces them. Then the
+ * command is stopped, and after its end the place is restored unless the change is harmless.
  */
-export function watchNames(names: readonly WatchedName[]): NameWatch {
+export function watchNames(
+  names: readonly WatchedName[],
+  places: readonly KeptPlace[] = [],
+): NameWatch {
   const controller = new AbortController();
   const changed = new Set<string>();
-  const check = (name: WatchedName) => {
+  const replaced = new Set<KeptPlace>();
+  const checkName = (name: WatchedName) => {
     if (isUnchanged(name)) return;
     restore(name);
     changed.add(name.path);
     controller.abort();
   };
-  const folders = Map.groupBy(names, ({ path }) => dirname(path));
+  const checkPlace = (place: KeptPlace, identity: string | undefined) => {
+    const now = identityOf(place.path);
+    // If it was removed, nothing is there to change.
+    if (now === undefined || now === identity) return;
+    replaced.add(place);
+    controller.abort();
+  };
+  const checks = [
+    ...names.map((name) => ({ path: name.path, check: () => checkName(name) })),
+    ...places.map((place) => {
+      const identity = identityOf(place.path);
+      return { path: place.path, check: () => checkPlace(place, identity) };
+    }),
+  ];
+  const folders = Map.groupBy(checks, ({ path }) => dirname(path));
   const watchers = [...folders].flatMap(([folder, inside]) => {
     const watcher = watchFolder(folder, (found) => {
-      for (const name of inside) if (found === null || found === basename(name.path)) check(name);
+      for (const { path, check } of inside) if (found === null || found === basename(path)) check();
     });
     return watcher ?? [];
   });
@@ -35,8 +57,14 @@ export function watchNames(names: readonly WatchedName[]): NameWatch {
     blocked: controller.signal,
     finish() {
       for (const watcher of watchers) watcher.close();
-      for (const name of names) check(name);
-      return [...changed];
+      for (const { check } of checks) check();
+      return [
+        ...[...changed].map(
+          (path) =>
+            `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`,
+        ),
+        ...[...replaced].map(restorePlace),
+      ];
     },
   };
 }
