@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { commandRuling } from '../testing/policy/policy-ruling.ts';
+import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
 // A rule allows the start of a command, and a hostile model or repository makes more of it.
@@ -174,3 +174,37 @@ describe('a folder of the archive that is a repository', () => {
     expect(await rulings('git add', 'git add -A')).toEqual(['ask', 'ask']);
   });
 });
+
+describe('a rule for cd', () => {
+  const rulingOf = (line: string) => {
+    const commands = ['cd', 'pushd', 'popd', 'git commit', 'npm test'];
+    const rules = commands.map(
+      (command) => ({ tool: 'bash', command, decision: 'allow' }) as const,
+    );
+    return commandRuling(root, line, { rules });
+  };
+
+  test.for([
+    ...['cd /etc && cat passwd', 'cd .. && ls', 'pushd /etc && cat passwd', 'cd / && grep -r x'],
+    ...['cd sub && cat a.txt', 'cd sub\ncat a.txt', 'cd .. && git status', 'cd ./sub && git log'],
+    ...['cd ./sub && git commit -m x', 'cd . && popd && cat a.txt'],
+  ])('attack 39: `%s` reads or commits elsewhere without a question', async (line) => {
+    writeTree(root, { 'sub/a.txt': '' });
+    expect(await rulingOf(line)).toBe('ask');
+  });
+
+  test.for(['cd sub && npm test', 'cd .. && cd sub', 'cd . && cat a.txt && git status'])(
+    'it allows `%s`',
+    async (line) => {
+      expect(await rulingOf(line)).toBe('allow');
+    },
+  );
+});
+
+test.for(['bun run sh a.sh', 'yarn run node a.js', 'yarn run python3 a.py', 'bun run env a'])(
+  'attack 40: a rule for `%s` in the chat covers only this line',
+  async (command) => {
+    const { rule } = await policyRuling(root, ['bash', { command }], { lasting: 'wide' });
+    expect(rule).toEqual({ tool: 'bash', command, exact: true, decision: 'allow' });
+  },
+);
