@@ -147,7 +147,7 @@ describe('a folder of the archive that is a repository', () => {
     ['git checkout', 'git checkout other'],
     ['git stash', 'git stash pop'],
   ] as const)(
-    'attack 38: the rule %s does not run its programs by `%s`',
+    'attack 40: the rule %s does not run its programs by `%s`',
     async ([command, line]) => {
       git(join(root, 'sub'), 'config', 'core.fsmonitor', 'evil');
       expect(await rulings(command, line)).toContain('ask');
@@ -155,7 +155,7 @@ describe('a folder of the archive that is a repository', () => {
     },
   );
 
-  test('attack 38: `git checkout` makes a submodule of an ignored folder', async () => {
+  test('attack 40: `git checkout` makes a submodule of an ignored folder', async () => {
     git(root, 'init', '-q', 'ignored');
     git(join(root, 'ignored'), 'commit', '-q', '--allow-empty', '-m', 'y');
     git(join(root, 'ignored'), 'config', 'core.fsmonitor', 'evil');
@@ -188,7 +188,7 @@ describe('a rule for cd', () => {
     ...['cd /etc && cat passwd', 'cd .. && ls', 'pushd /etc && cat passwd', 'cd / && grep -r x'],
     ...['cd sub && cat a.txt', 'cd sub\ncat a.txt', 'cd .. && git status', 'cd ./sub && git log'],
     ...['cd ./sub && git commit -m x', 'cd . && popd && cat a.txt'],
-  ])('attack 39: `%s` reads or commits elsewhere without a question', async (line) => {
+  ])('attack 41: `%s` reads or commits elsewhere without a question', async (line) => {
     writeTree(root, { 'sub/a.txt': '' });
     expect(await rulingOf(line)).toBe('ask');
   });
@@ -202,7 +202,7 @@ describe('a rule for cd', () => {
 });
 
 test.for(['bun run sh a.sh', 'yarn run node a.js', 'yarn run python3 a.py', 'bun run env a'])(
-  'attack 40: a rule for `%s` in the chat covers only this line',
+  'attack 42: a rule for `%s` in the chat covers only this line',
   async (command) => {
     const { rule } = await policyRuling(root, ['bash', { command }], { lasting: 'wide' });
     expect(rule).toEqual({ tool: 'bash', command, exact: true, decision: 'allow' });
