@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
@@ -208,3 +208,26 @@ test.for(['bun run sh a.sh', 'yarn run node a.js', 'yarn run python3 a.py', 'bun
     expect(rule).toEqual({ tool: 'bash', command, exact: true, decision: 'allow' });
   },
 );
+
+describe('a lasting approval, which covers later calls with the same suggested rule', () => {
+  const suggested = (command: string) =>
+    policyRuling(root, ['bash', { command }], { lasting: 'wide' });
+  const exact = (command: string) => ({ tool: 'bash', command, exact: true, decision: 'allow' });
+
+  test('attack 43: it does not cover paths that lead outside', async () => {
+    symlinkSync('/etc', join(root, 'link'));
+    const inside = await suggested('prettier --write a.txt');
+    expect(inside.rule).toMatchObject({ command: 'prettier' });
+    const outside = await suggested('prettier --write link/hosts');
+    expect(outside.rule).toEqual(exact('prettier --write link/hosts'));
+    expect(outside.reason).toContain('leads outside the workspace');
+  });
+
+  test('attack 43: it does not cover git in a repository that runs programs', async () => {
+    expect((await suggested('git commit -m x')).rule).toMatchObject({ command: 'git commit' });
+    execFileSync('git', ['-C', root, 'config', 'core.fsmonitor', 'evil']);
+    const { rule, reason } = await suggested('git commit -m y');
+    expect(rule).toEqual(exact('git commit -m y'));
+    expect(reason).toContain('may make git run other programs');
+  });
+});
