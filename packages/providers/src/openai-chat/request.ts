@@ -3,6 +3,7 @@ import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/mo
 import { toMessages } from '../history/to-messages.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
+import { systemClock } from '../transport/clock.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
@@ -17,13 +18,13 @@ export function chatRequest(
   dialect: ChatDialect,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = chatBody(request, options.model, dialect, warnings);
+  const body = chatBody(request, options, dialect, warnings);
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
 function chatBody(
   request: ModelRequest,
-  model: string,
+  { model, clock = systemClock }: ApiOptions,
   dialect: ChatDialect,
   warnings: string[],
 ): JsonObject {
@@ -33,7 +34,7 @@ function chatBody(
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
   const body: JsonObject = {
     model,
-    messages: chatMessages(messages, dialect),
+    messages: chatMessages(messages, dialect, clock.now()),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
     ...toolFields(request, messages, dialect, warnings),
