@@ -20,6 +20,7 @@ import type {
 import type { Tool } from './contract/tool.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { replay } from './replay/replay.ts';
+import { askIfProviderAsks } from './tool/mcp-approval.ts';
 import { registerSettings } from './run/agent-registry.ts';
 import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits } from './run/limits.ts';
@@ -42,7 +43,10 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly log?: Log | undefined;
   /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Decides whether a call may run. Default: all calls may run. */
+  /**
+   * Decides whether a call may run. Default: all calls may run, except those for which the provider
+   * asks for approval. The user is asked about these.
+   */
   readonly approve?:
     | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
@@ -155,7 +159,7 @@ function settingsFrom(options: AgentOptions): Settings {
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
-    approve: options.approve ?? (() => 'allow'),
+    approve: options.approve ?? askIfProviderAsks,
     whileAsking: options.whileAsking ?? 'wait',
     compaction: options.compaction && { ...compaction, ...options.compaction },
     contextFilters: options.contextFilters ?? [],
@@ -188,11 +192,23 @@ async function assertExists(log: Log, session: SessionId): Promise<void> {
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
+  const answering = new Map<string, string>();
+  for (const { name, answers } of tools) {
+    if (answers === undefined) continue;
+    const other = answering.get(answers);
+    if (other !== undefined) throw answeredTwice(answers, other, name);
+    answering.set(answers, name);
+  }
   for (const tool of tools) {
     if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
   return named;
+}
+
+function answeredTwice(builtIn: string, first: string, second: string): AgentError {
+  const message = `Cannot answer ${builtIn} with both ${first} and ${second}. Remove answers from one of them`;
+  return new AgentError('bad_option', message, { tool: second, field: 'answers' });
 }
 
 function toolNameTaken(name: string): AgentError {

@@ -1,12 +1,23 @@
 export type { AnthropicOptions } from './anthropic/options.ts';
 export { anthropic } from './anthropic/provider.ts';
 export type {
+  BuiltInTool,
+  ComputerInput,
+  DeclaredBuiltInTool,
+  McpApprovalInput,
+  PatchInput,
+  ShellInput,
+} from './contract/built-in-tool.ts';
+export type {
+  AnthropicToolOptions,
   CacheHints,
   ModelRequest,
+  OpenaiToolOptions,
   OutputSchema,
   ReasoningEffort,
   ToolChoice,
   ToolDefinition,
+  ToolProviderOptions,
 } from './contract/model-request.ts';
 export type {
   CompleteOptions,

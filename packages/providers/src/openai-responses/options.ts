@@ -50,6 +50,16 @@ export interface ResponsesDialect extends Endpoint {
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
+  /**
+   * Whether the server has OpenAI's built-in tools, which the client runs. Otherwise a tool with
+   * `answers` is declared as a function.
+   */
+  readonly builtInTools: boolean;
+  /**
+   * Whether the server itself runs calls of custom tools that the request does not declare. xAI
+   * sends its searches as such calls.
+   */
+  readonly runsCustomCalls: boolean;
   /** Models that accept a long cache retention. */
   readonly longCacheModels: readonly string[];
 }

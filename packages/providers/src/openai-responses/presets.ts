@@ -23,6 +23,8 @@ const compatible: ResponsesDialect = {
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
+  builtInTools: false,
+  runsCustomCalls: false,
   longCacheModels: [],
 };
 
@@ -33,6 +35,7 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
+  builtInTools: true,
   longCacheModels: openaiLongCacheModels,
 };
 
@@ -62,6 +65,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    runsCustomCalls: true,
   },
   'lm-studio': {
     ...compatible,

@@ -1,5 +1,4 @@
 import type { Provider } from '../contract/provider.ts';
-import { textIn } from '../json/fields.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -19,12 +18,13 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
-  const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
+  const { runsCustomCalls } = dialect;
+  const { extraTools = [] } = options;
   return wireProvider(
     {
       ...owner,
       http: (request) => responsesRequest(request, options, dialect),
-      reader: (context) => new ResponsesReader(context, owner, extraNames),
+      reader: (context) => new ResponsesReader(context, owner, { extraTools, runsCustomCalls }),
     },
     given,
   );

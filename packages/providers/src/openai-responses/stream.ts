@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import type { BuiltInTool } from '../contract/built-in-tool.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
@@ -11,8 +12,16 @@ import {
   unknownAnswerFault,
   unknownEventFault,
 } from './errors.ts';
+import { isInContainer } from './built-ins/built-in-calls.ts';
 import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
+
+interface ReaderOptions {
+  /** Tools that are declared in addition to those of the request. */
+  readonly extraTools: readonly JsonObject[];
+  /** Whether the provider runs calls of custom tools that no request declares. */
+  readonly runsCustomCalls: boolean;
+}
 
 /** Reads one response of the Responses API. */
 export class ResponsesReader implements WireReader {
@@ -21,15 +30,27 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  /** `otherTools`: names of tools that are declared in addition to those of the request. */
-  constructor(context: ReaderContext, owner: StateOwner, otherTools: readonly string[]) {
-    const names = (context.request.tools ?? []).map(({ name }) => name);
-    const declared = new Set([...names, ...otherTools]);
+  constructor(context: ReaderContext, owner: StateOwner, wire: ReaderOptions) {
+    const { tools = [] } = context.request;
+    const { extraTools, runsCustomCalls } = wire;
+    const extraNames = extraTools.flatMap((tool) => textIn(tool, 'name') ?? []);
+    const declared = new Set([...tools.map(({ name }) => name), ...extraNames]);
+    const hosted = new Set(
+      extraTools.flatMap((tool) =>
+        isInContainer(objectIn(tool, 'environment')) ? [textIn(tool, 'type')] : [],
+      ),
+    );
+    const answering = new Map<BuiltInTool | undefined, string>(
+      tools.map(({ answers, name }) => [answers, name]),
+    );
     this.#items = new OutputItems({
       ...context,
       owner,
+      runsCustomCalls,
       callIds: new Set(),
       isDeclared: (name) => declared.has(name),
+      isClientRun: (builtIn, item) => !hosted.has(builtIn.tool) && builtIn.isClientRun(item),
+      nameOf: (builtIn) => answering.get(builtIn.id) ?? builtIn.tool,
     });
   }
 
