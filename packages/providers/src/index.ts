@@ -9,6 +9,18 @@ export type {
   ShellInput,
 } from './contract/built-in-tool.ts';
 export type {
+  AnthropicContentOptions,
+  ContentOptions,
+  GoogleContentOptions,
+  OpenaiContentOptions,
+} from './contract/content-options.ts';
+export type {
+  AnthropicTool,
+  ChatTool,
+  GeminiTool,
+  ResponsesTool,
+} from './contract/hosted-tools.ts';
+export type {
   AnthropicToolOptions,
   CacheHints,
   ModelRequest,
@@ -36,8 +48,9 @@ export {
   type ProviderErrorKind,
   type RetryAdvice,
 } from './contract/provider-error.ts';
-export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
+export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
+export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
 export type {
   ChatDialect,

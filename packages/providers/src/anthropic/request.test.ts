@@ -257,8 +257,8 @@ describe('tools', () => {
   ];
 
   test('have an object schema, and hosted tools are added', async () => {
-    const web = { type: 'web_search_20250305', name: 'web_search' };
-    const body = await bodyOf({ items: [user('Hi')], tools }, { hostedTools: [web] });
+    const web = { type: 'web_search_20250305', name: 'web_search' } as const;
+    const body = await bodyOf({ items: [user('Hi')], tools }, { extraTools: [web] });
     expect(body['tools']).toEqual([
       {
         name: 'tide',

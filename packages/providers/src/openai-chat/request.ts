@@ -5,16 +5,15 @@ import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import { systemClock } from '../transport/clock.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import type { ApiOptions } from '../wire/api-options.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { chatMessages } from './messages.ts';
-import type { ChatDialect } from './options.ts';
+import type { ChatDialect, ChatOptions } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function chatRequest(
   request: ModelRequest,
-  options: ApiOptions,
+  options: ChatOptions,
   dialect: ChatDialect,
 ): HttpRequest {
   const warnings: string[] = [];
@@ -24,7 +23,7 @@ export function chatRequest(
 
 function chatBody(
   request: ModelRequest,
-  { model, clock = systemClock }: ApiOptions,
+  { model, clock = systemClock, extraTools = [] }: ChatOptions,
   dialect: ChatDialect,
   warnings: string[],
 ): JsonObject {
@@ -37,7 +36,7 @@ function chatBody(
     messages: chatMessages(messages, dialect, clock.now()),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
-    ...toolFields(request, messages, dialect, warnings),
+    ...toolFields(request, messages, { dialect, extraTools }, warnings),
     ...(maxOutputTokens === undefined ? {} : { [dialect.maxTokensField]: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),

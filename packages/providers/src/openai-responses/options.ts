@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { ResponsesTool } from '../contract/hosted-tools.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
@@ -29,7 +29,7 @@ export interface ResponsesOptions extends ApiOptions {
    * Tools in the format of the API: hosted tools, and custom tools with plain text input. A tool
    * replaces the request's tool of the same name. Default: none.
    */
-  readonly extraTools?: readonly JsonObject[] | undefined;
+  readonly extraTools?: readonly ResponsesTool[] | undefined;
 }
 
 /** The servers with known settings. */

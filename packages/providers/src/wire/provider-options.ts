@@ -17,7 +17,8 @@ export function optionsFor(provider: string, { providerOptions }: ModelRequest):
   return mergeFor(provider, {}, providerOptions, '');
 }
 
-function mergeFor(
+/** Merges the options that name a provider into a field. */
+export function mergeFor(
   provider: string,
   field: JsonObject,
   options: Readonly<Record<string, JsonObject | undefined>> | undefined,
@@ -40,6 +41,11 @@ export function withProviderOptions(
   request: ModelRequest,
 ): JsonObject {
   return merge(body, optionsFor(provider, request), '');
+}
+
+/** Adds the options of a picture or file to its content, by the same rules. */
+export function withOptions(content: JsonObject, options: JsonObject | undefined): JsonObject {
+  return options === undefined ? content : merge(content, options, 'content');
 }
 
 /** Adds the caller's options of a tool to its field, by the same rules. */
