@@ -20,12 +20,12 @@ import type {
 import type { Tool } from './contract/tool.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { replay } from './replay/replay.ts';
-import { askIfProviderAsks } from './tool/mcp-approval.ts';
 import { registerSettings } from './run/agent-registry.ts';
 import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
+import { askIfProviderAsks } from './tool/mcp-approval.ts';
 
 /** Options of `createAgent`. */
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {

@@ -111,7 +111,8 @@ export function defineTool<const Name extends string, Input extends Schema>(
   if (!nameForm.test(name)) throw badName(name);
   assertKnownFields<ToolOptions<Input>>(options, optionNames);
   const { answers } = options;
-  if (answers !== undefined && !Object.hasOwn(builtInTools, answers)) throw badBuiltIn(name, answers);
+  if (answers !== undefined && !Object.hasOwn(builtInTools, answers))
+    throw badBuiltIn(name, answers);
   for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
     if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {

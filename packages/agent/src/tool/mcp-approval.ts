@@ -58,7 +58,11 @@ const approvalSchema: StandardSchemaV1<McpApprovalInput> & StandardJSONSchemaV1<
       version: 1,
       vendor: 'millrace',
       validate(given) {
-        const { server_label, name, arguments: passed } = (given ?? {}) as Partial<McpApprovalInput>;
+        const {
+          server_label,
+          name,
+          arguments: passed,
+        } = (given ?? {}) as Partial<McpApprovalInput>;
         if (typeof server_label !== 'string' || typeof name !== 'string')
           return { issues: [{ message: 'server_label and name are texts' }] };
         if (typeof passed !== 'object' || passed === null || Array.isArray(passed))

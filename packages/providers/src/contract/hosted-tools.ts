@@ -147,7 +147,11 @@ export type AnthropicTool =
       readonly enable_zoom?: boolean;
       readonly input_examples?: readonly JsonObject[];
     })
-  | { readonly type: 'mcp_toolset'; readonly mcp_server_name: string; readonly configs?: JsonObject }
+  | {
+      readonly type: 'mcp_toolset';
+      readonly mcp_server_name: string;
+      readonly configs?: JsonObject;
+    }
   | Typed<`computer_toolset_${string}` | `browser_toolset_${string}` | `advisor_${string}`>;
 
 /** A tool that Google runs. Each object has one of the fields. */

@@ -84,7 +84,10 @@ describe('19.build3: hosted tools are declared beside functions', () => {
 });
 
 describe('19.build3: a tool has options of its own', () => {
-  const strict = [{ ...tide, strict: true }, { name: 'wind', inputSchema }];
+  const strict = [
+    { ...tide, strict: true },
+    { name: 'wind', inputSchema },
+  ];
 
   test('strict, on every wire that has it', () => {
     const toolsOf = (provider: Provider) => bodyOf(provider, { tools: strict })['tools'];

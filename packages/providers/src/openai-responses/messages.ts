@@ -62,7 +62,8 @@ function resultItem(
     const item = builtIn && sent.find((one) => isSentAs(one, call, builtIn));
     const output = item && id !== undefined && builtInOutput({ item, callId: id }, result);
     if (output) return output;
-    if (isCustom(call)) return { type: 'custom_tool_call_output', call_id, output: outputOf(result) };
+    if (isCustom(call))
+      return { type: 'custom_tool_call_output', call_id, output: outputOf(result) };
   }
   return { type: 'function_call_output', call_id, output: outputOf(result) };
 }
@@ -198,10 +199,7 @@ function addContent(
  * The call of a built-in tool as it came. Undefined for other calls, and for a result that only a
  * function can have. Such a call is sent as the call of a function.
  */
-function builtInItem(
-  call: SentToolCall,
-  results: readonly ToolResultPart[],
-): SentItem | undefined {
+function builtInItem(call: SentToolCall, results: readonly ToolResultPart[]): SentItem | undefined {
   const builtIn = builtInOf(call);
   const result = results.find(({ toolCallId }) => toolCallId === call.toolCallId);
   if (builtIn === undefined || result === undefined) return undefined;

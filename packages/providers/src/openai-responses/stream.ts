@@ -5,6 +5,7 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import { isInContainer } from './built-ins/built-in-calls.ts';
 import {
   failureOf,
   rawStopOf,
@@ -12,7 +13,6 @@ import {
   unknownAnswerFault,
   unknownEventFault,
 } from './errors.ts';
-import { isInContainer } from './built-ins/built-in-calls.ts';
 import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 

@@ -27,7 +27,9 @@ export function toolFields(
   const byName = new Map(declared.map(({ name, field }) => [name, field]));
   return {
     tools: all,
-    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice, byName, extraTools) }),
+    ...(toolChoice === undefined
+      ? {}
+      : { tool_choice: choiceField(toolChoice, byName, extraTools) }),
     ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
   };
 }

@@ -56,7 +56,9 @@ export function createdText(diff: string): string | undefined {
 /** Without the frame that models sometimes write around the sections. */
 function patchLines(diff: string): readonly string[] {
   const lines = withoutCrlf(diff).replace(/\n$/, '').split('\n');
-  return lines.filter((line) => !/^\*\*\* (?:(?:Begin|End) Patch|(?:Add|Update) File: )/.test(line));
+  return lines.filter(
+    (line) => !/^\*\*\* (?:(?:Begin|End) Patch|(?:Add|Update) File: )/.test(line),
+  );
 }
 
 function sectionsOf(diff: string): readonly Section[] | string {
@@ -116,7 +118,8 @@ function placeOf(lines: readonly string[], section: Section, from: number): numb
   let start = from;
   for (const anchor of section.anchors) {
     const at = indexOfLines(lines, [anchor], start);
-    if (at < 0) return `The line ${JSON.stringify(anchor.slice(0, 200))} is not in the rest of the file`;
+    if (at < 0)
+      return `The line ${JSON.stringify(anchor.slice(0, 200))} is not in the rest of the file`;
     start = at + 1;
   }
   const before = section.lines.filter(({ type }) => type !== 'added').map(({ text }) => text);

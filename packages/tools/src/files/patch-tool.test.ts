@@ -154,12 +154,7 @@ describe('a patch', () => {
     ['another indentation', '\ta\n\tb\n', ' a\n-b\n+\tc', '\ta\n\tc\n'],
     ['line endings', 'a\r\nb\r\n', ' a\n-b\n+c', 'a\r\nc\r\n'],
     ['line numbers', 'a\nb\n', '@@ -1,2 +1,2 @@\n a\n-b\n+c', 'a\nc\n'],
-    [
-      'a frame',
-      'a\n',
-      '*** Begin Patch\n*** Update File: a.ts\n@@\n-a\n+b\n*** End Patch',
-      'b\n',
-    ],
+    ['a frame', 'a\n', '*** Begin Patch\n*** Update File: a.ts\n@@\n-a\n+b\n*** End Patch', 'b\n'],
   ])('%s', (_name, before, diff, after) => {
     expect(patched(before, diff)).toBe(after);
   });

@@ -99,8 +99,7 @@ function patchFile({ place, bytes }: FileBefore, patch: string): FileChange<Tool
   const applied = applyPatch(file, patch);
   if (!applied.ok) return { result: failed(place.shown, applied.problem) };
   const output = changeOutput('Patched', place.shown, file.text, applied.file.text);
-  if (output === undefined)
-    return { result: failed(place.shown, 'The patch changes nothing') };
+  if (output === undefined) return { result: failed(place.shown, 'The patch changes nothing') };
   return { bytes: encodeText(applied.file), result: output };
 }
 

@@ -78,14 +78,15 @@ interface PlannedChange {
 function plannedChange(tool: string, input: unknown): PlannedChange | undefined {
   const { path, content, edits, type, diff } = (input ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string') return undefined;
-  if (tool === 'write' && typeof content === 'string') return { path, resultOf: () => whole(content) };
+  if (tool === 'write' && typeof content === 'string')
+    return { path, resultOf: () => whole(content) };
   if (tool === 'edit' && Array.isArray(edits) && edits.every(isEdit))
     return { path, resultOf: changed((file) => applyEdits(file, edits as readonly Edit[])) };
   if (tool !== 'apply_patch') return undefined;
-  if (type === 'delete_file') return { path, resultOf: (found) => (found ? { text: '' } : missing) };
+  if (type === 'delete_file')
+    return { path, resultOf: (found) => (found ? { text: '' } : missing) };
   if (typeof diff !== 'string') return undefined;
-  if (type === 'update_file')
-    return { path, resultOf: changed((file) => applyPatch(file, diff)) };
+  if (type === 'update_file') return { path, resultOf: changed((file) => applyPatch(file, diff)) };
   const created = type === 'create_file' ? createdText(diff) : undefined;
   if (created === undefined) return undefined;
   const exists = { problem: 'The file exists already' };

@@ -174,7 +174,8 @@ async function syncFolder(folder: Folder): Promise<void> {
 }
 
 function existsError({ given }: ResolvedPath): WorkspaceError {
-  const state = 'it exists already, and nothing was written. Change it instead, or use another path';
+  const state =
+    'it exists already, and nothing was written. Change it instead, or use another path';
   return new WorkspaceError('exists', given, state);
 }
 

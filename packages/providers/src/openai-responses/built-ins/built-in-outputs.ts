@@ -70,8 +70,7 @@ function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
 /** A call that did not run has an error, but neither an exit code nor a time limit. */
 function commandOutput({ text, isError, value }: ToolResultPart): JsonObject {
   const facts = isObject(value) ? value : {};
-  if (facts['timedOut'] === true)
-    return { stdout: text, stderr: '', outcome: { type: 'timeout' } };
+  if (facts['timedOut'] === true) return { stdout: text, stderr: '', outcome: { type: 'timeout' } };
   const exitCode = typeof facts['exitCode'] === 'number' ? facts['exitCode'] : undefined;
   const hasRun = exitCode !== undefined || !isError;
   return {
@@ -101,4 +100,3 @@ function foundTools({ value }: ToolResultPart): readonly JsonObject[] {
     return [{ ...functionTool({ name, description, inputSchema }, []), defer_loading: true }];
   });
 }
-

@@ -219,11 +219,7 @@ function isTextItem(item: OutputItem): boolean {
   return item instanceof MessageItem || item instanceof ReasoningItem;
 }
 
-function createItem(
-  item: JsonObject,
-  context: ItemContext,
-  origin: ReasoningOrigin,
-): OutputItem {
+function createItem(item: JsonObject, context: ItemContext, origin: ReasoningOrigin): OutputItem {
   const type = typeOf(item);
   switch (type) {
     case 'message':

@@ -166,10 +166,7 @@ function ownFaults(item: JsonObject, at: string, isStateless: boolean): readonly
     case 'call':
       return callFaults(item, at);
     case 'output':
-      return [
-        ...faultIf(callId(item) === '', `${at}.call_id: missing`),
-        ...resultFaults(item, at),
-      ];
+      return [...faultIf(callId(item) === '', `${at}.call_id: missing`), ...resultFaults(item, at)];
     case 'reasoning':
       return reasoningFaults(item, at, isStateless);
     case 'reference':
