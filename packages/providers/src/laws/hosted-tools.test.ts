@@ -200,7 +200,7 @@ describe('19.build3: a picture or file has options of its own', () => {
   test('Anthropic: citations', () => {
     const provider = anthropic({ apiKey, model: 'claude-sonnet-4-5' });
     const [message] = bodyOf(provider, { items })['messages'] as readonly JsonObject[];
-    const [image, document] = message?.['content'] as readonly JsonObject[];
+    const [image, document] = (message?.['content'] ?? []) as readonly JsonObject[];
     expect(Object.keys(image ?? {})).toEqual(['type', 'source']);
     expect(document).toMatchObject({
       type: 'document',

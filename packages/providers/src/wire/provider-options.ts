@@ -59,10 +59,13 @@ export function withToolOptions(
   throw fault('invalid_request', `providerOptions cannot rename the tool ${name}; leave it out`);
 }
 
-/** From general to specific: `openai`, `openai-responses`. Later options override earlier ones. */
+/**
+ * From general to specific: `openai`, `openai-responses`. Later options override earlier ones. Claude
+ * on a cloud also has the options of `anthropic`, because the format is the same.
+ */
 function namesOf(provider: string): readonly string[] {
   const name = provider.replace(/@.*$/s, '');
-  const family = name.replace(/-responses$/, '');
+  const family = name.replace(/-responses$/, '').replace(/^(anthropic)-(?:bedrock|vertex)$/, '$1');
   const vendor = name === 'gemini' || name === 'vertex' ? 'google' : family;
   return [...new Set([vendor, family, name, provider])];
 }

@@ -74,7 +74,8 @@ test('19.4: bash answers shell and apply_patch changes files, by the rules of th
   expect(answer).toBe('Done.');
   const [first, second] = server.requests.map(({ body }) => body as JsonObject);
   expect(first?.['tools']).toEqual([{ type: 'shell' }, { type: 'apply_patch' }]);
-  expect((second?.['input'] as readonly JsonObject[]).slice(-3)).toEqual([
+  const input = (second?.['input'] ?? []) as readonly JsonObject[];
+  expect(input.slice(-3)).toEqual([
     {
       type: 'shell_call_output',
       call_id: 'c1',
