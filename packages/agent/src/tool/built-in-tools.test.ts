@@ -103,7 +103,7 @@ describe('19.4: a call of the built-in shell', () => {
     const input = { command: 'ls -a\npwd', timeout_ms: 9000 };
     expect(seen).toEqual([input]);
     expect(asked).toEqual([['bash', input]]);
-    expect(sent(0).tools).toEqual([{ type: 'shell' }]);
+    expect(sent(0).tools).toEqual([{ type: 'shell', environment: { type: 'local' } }]);
     expect(await agent.replay(run.session)).not.toHaveProperty('divergence');
     expect(sent(1).input.slice(1)).toEqual([
       reasoning,

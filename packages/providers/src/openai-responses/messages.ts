@@ -206,7 +206,12 @@ function builtInItem(call: SentToolCall, results: readonly ToolResultPart[]): Se
   const { origin, ...own } = stateOf(call);
   const callId = sentId(call, builtIn);
   const status = builtIn.idField === 'id' ? {} : { status: 'completed' };
-  const item = { ...withoutNulls(own), [builtIn.idField]: callId, ...status };
+  const item = {
+    ...builtIn.requiredFields,
+    ...withoutNulls(own),
+    [builtIn.idField]: callId,
+    ...status,
+  };
   const plain = callItem(call, {});
   if (builtInOutput({ item, callId }, result) === undefined) return { item: plain };
   return {

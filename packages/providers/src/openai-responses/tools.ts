@@ -34,11 +34,18 @@ export function toolFields(
   };
 }
 
-/** A tool whose format the provider defines. Only a search has a description and a schema. */
+/**
+ * A tool whose format the provider defines. Only a search has a description and a schema. A shell can
+ * also run at the provider.
+ */
 function builtInTool(tool: ToolDefinition, type: string, provider: string): JsonObject {
   const { description, inputSchema: parameters } = tool;
   const search = { execution: 'client', ...(description && { description }), parameters };
-  const field = { type, ...(type === 'tool_search' ? search : {}) };
+  const field = {
+    type,
+    ...(type === 'tool_search' ? search : {}),
+    ...(type === 'shell' ? { environment: { type: 'local' } } : {}),
+  };
   return withToolOptions(field, tool, provider);
 }
 

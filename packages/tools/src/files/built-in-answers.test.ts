@@ -73,7 +73,10 @@ test('19.4: bash answers shell and apply_patch changes files, by the rules of th
   const { text: answer } = await agent.run('Correct the tide.').result;
   expect(answer).toBe('Done.');
   const [first, second] = server.requests.map(({ body }) => body as JsonObject);
-  expect(first?.['tools']).toEqual([{ type: 'shell' }, { type: 'apply_patch' }]);
+  expect(first?.['tools']).toEqual([
+    { type: 'shell', environment: { type: 'local' } },
+    { type: 'apply_patch' },
+  ]);
   const input = (second?.['input'] ?? []) as readonly JsonObject[];
   expect(input.slice(-3)).toEqual([
     {

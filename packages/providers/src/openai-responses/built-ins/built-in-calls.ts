@@ -11,6 +11,8 @@ export interface BuiltInCall {
   readonly idField: 'call_id' | 'id';
   /** Whether the API rejects the item without the id of its own. */
   readonly needsOwnId: boolean;
+  /** Fields that the API requires, but may send as null or leave out. */
+  readonly requiredFields?: JsonObject;
   /** Whether the client runs the call. Otherwise the provider does. */
   isClientRun(item: JsonObject): boolean;
   /** The input of the tool that answers. */
@@ -50,6 +52,7 @@ const builtInCalls: Readonly<Record<string, BuiltInCall>> = {
     tool: 'computer',
     idField: 'call_id',
     needsOwnId: true,
+    requiredFields: { pending_safety_checks: [] },
     isClientRun: always,
     inputOf: computerInput,
   },
@@ -58,6 +61,7 @@ const builtInCalls: Readonly<Record<string, BuiltInCall>> = {
     tool: 'tool_search',
     idField: 'call_id',
     needsOwnId: false,
+    requiredFields: { arguments: {} },
     isClientRun: (item) => item['execution'] === 'client',
     inputOf: ({ arguments: given }) => objectOf(given),
   },

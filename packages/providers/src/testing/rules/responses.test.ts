@@ -172,7 +172,7 @@ describe('the rules of built-in tools', () => {
       { type: 'shell_call', call_id: 'a', action },
       { type: 'local_shell_call', id: 'lsh_1', call_id: 'b', action: local, ...done },
       { type: 'apply_patch_call', call_id: 'c', operation: {}, ...done },
-      { type: 'computer_call', id: 'cu_1', call_id: 'd', action: {}, ...done },
+      { type: 'computer_call', id: 'cu_1', call_id: 'd', pending_safety_checks: [], ...done },
       { type: 'tool_search_call', call_id: 'e', execution: 'client', arguments: {} },
       { ...request, server_label: 'shop', arguments: '{}' },
       { type: 'shell_call_output', call_id: 'a', output: [{ stdout: '', stderr: '', outcome }] },

@@ -106,8 +106,8 @@ const builtInCalls: Readonly<Record<string, readonly string[]>> = {
   shell_call: ['call_id', 'action'],
   local_shell_call: ['call_id', 'id', 'status', 'action'],
   apply_patch_call: ['call_id', 'status', 'operation'],
-  computer_call: ['call_id', 'id', 'status'],
-  tool_search_call: [],
+  computer_call: ['call_id', 'id', 'status', 'pending_safety_checks'],
+  tool_search_call: ['arguments'],
   mcp_approval_request: ['id', 'name', 'arguments', 'server_label'],
 };
 
