@@ -4,7 +4,7 @@ import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
-import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import type { ReaderContext, ResponseDetails, Resumption, WireReader } from '../wire/wire.ts';
 import { isInContainer } from './built-ins/built-in-calls.ts';
 import {
   failureOf,
@@ -16,11 +16,13 @@ import {
 import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 
-interface ReaderOptions {
-  /** Tools that are declared in addition to those of the request. */
-  readonly extraTools: readonly JsonObject[];
-  /** Whether the provider runs calls of custom tools that no request declares. */
-  readonly runsCustomCalls: boolean;
+interface ResponsesReaderOptions {
+  /** Tools that are declared in addition to those of the request. Default: none. */
+  readonly extraTools?: readonly JsonObject[];
+  /** Whether the provider runs calls of custom tools that no request declares. Default: false. */
+  readonly runsCustomCalls?: boolean;
+  /** Called with a response that is complete. */
+  readonly onWhole?: (response: JsonObject) => void;
 }
 
 /** Reads one response of the Responses API. */
@@ -30,9 +32,13 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  constructor(context: ReaderContext, owner: StateOwner, wire: ReaderOptions) {
+  readonly #onWhole: ResponsesReaderOptions['onWhole'];
+  #sequence = -1;
+
+  constructor(context: ReaderContext, owner: StateOwner, options: ResponsesReaderOptions = {}) {
+    const { extraTools = [], runsCustomCalls = false, onWhole } = options;
+    this.#onWhole = onWhole;
     const { tools = [] } = context.request;
-    const { extraTools, runsCustomCalls } = wire;
     const extraNames = extraTools.flatMap((tool) => textIn(tool, 'name') ?? []);
     const declared = new Set([...tools.map(({ name }) => name), ...extraNames]);
     const hosted = new Set(
@@ -62,9 +68,15 @@ export class ResponsesReader implements WireReader {
     return this.#details;
   }
 
+  get resumption(): Resumption | undefined {
+    const { responseId } = this.#details;
+    return responseId === undefined ? undefined : { responseId, sequence: this.#sequence };
+  }
+
   readMessage(event: JsonObject): void {
     if (this.#stop !== undefined) return;
-    const { type } = event;
+    const { type, sequence_number: sequence } = event;
+    if (typeof sequence === 'number') this.#sequence = sequence;
     if (typeof type !== 'string') throw unknownEventFault(event);
     const read = itemEvents.get(type);
     if (read === undefined) this.#read(type, event);
@@ -142,6 +154,7 @@ export class ResponsesReader implements WireReader {
     const cut = (item: JsonObject, index: number) => markIncomplete(item, isLast(index));
     this.#items.applyFinalOutput(isWhole ? output : output.map(cut));
     this.#items.end(isWhole);
+    if (isWhole) this.#onWhole?.(response);
     const { hasCalls, isRefused } = this.#items;
     const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
     const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';
