@@ -305,6 +305,21 @@ describe('19.4: calls of other built-in tools', () => {
     ]);
   });
 
+  test('a stored response is continued with the output only, if the output has its format', async () => {
+    const stored = { store: true, sendsOnlyNew: true };
+    script(shellCall);
+    await agentWith([bash(output('a'))], {}, stored).run('Go.').result;
+    expect(sent(1)).toMatchObject({
+      previous_response_id: 'resp_1',
+      input: [{ type: 'shell_call_output', call_id: 'call_1' }],
+    });
+    script({ ...computerCall, pending_safety_checks: [] });
+    const tool = answering('openai.computer', output('There is no screen.', { isError: true }));
+    await agentWith([tool], {}, stored).run('Go.').result;
+    expect(sent(3)).not.toHaveProperty('previous_response_id');
+    expect(sent(3).input).toHaveLength(3);
+  });
+
   test('tool_search: the tools that were found', async () => {
     const search = {
       type: 'tool_search_call',
