@@ -12,6 +12,7 @@ import type { ModelRequest } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted } from '../contract/loop-state.ts';
 import type { ContextFilter, Settings } from '../contract/settings.ts';
+import { cacheHints } from './cache-hints.ts';
 
 /** Builds the request for a model: instructions, the context items and the tools. */
 export async function buildRequest(
@@ -30,9 +31,12 @@ export async function buildRequest(
     description,
     inputSchema,
   }));
+  const sent = prompt === undefined ? items : [systemItem(prompt), ...items];
+  const cache = request.cache ?? cacheHints(sent, settings.cache, state.session);
   return {
     ...request,
-    items: prompt === undefined ? items : [systemItem(prompt), ...items],
+    items: sent,
+    ...(cache && { cache }),
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };

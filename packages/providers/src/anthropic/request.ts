@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { objectsIn } from '../json/fields.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
@@ -13,7 +14,7 @@ import {
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
-import { conversationOf, type MessageTurn } from './messages.ts';
+import { cacheControl, conversationOf, type MessageTurn } from './messages.ts';
 import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
@@ -27,14 +28,20 @@ const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 export function anthropicRequest(request: ModelRequest, options: AnthropicOptions): HttpRequest {
   const { model, betas = [] } = options;
   const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
-  const messages = toMessages(request, { provider: providerId, model, ids: toolCallIds });
-  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));
+  const maxCachePoints = maxPoints - ownPoints(options);
+  const history = { provider: providerId, model, ids: toolCallIds, maxCachePoints };
+  const messages = toMessages(request, history);
+  const conversation = conversationOf(messages, request.cache, rulesOf(options));
+  const { system, turns, cachePoints } = conversation;
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
   const warnings: string[] = [];
   const body: JsonObject = {
     model,
-    ...settingFields(request, options, turns, warnings),
+    ...withCachedTools(
+      settingFields(request, options, turns, warnings),
+      cachePoints > 0 && cachePoints < maxCachePoints ? cacheControl(request.cache) : undefined,
+    ),
     ...(system.length === 0 ? {} : { system }),
     messages: turns.map(({ role, content }) => ({ role, content })),
     stream: true,
@@ -58,6 +65,28 @@ function rulesOf({ model, systemMessages, baseUrl }: AnthropicOptions) {
     takesSystemMessages: systemMessages ?? (traits.systemMessages && isOwnApi),
     takesPrefill: traits.prefill,
   };
+}
+
+/** The API accepts at most this many cache points in one request. */
+const maxPoints = 4;
+
+/** The cache points that the caller set on hosted tools. */
+function ownPoints({ hostedTools = [] }: AnthropicOptions): number {
+  return Math.min(maxPoints, hostedTools.filter((tool) => 'cache_control' in tool).length);
+}
+
+/**
+ * Adds a cache point after the tools, which precede everything else. They stay cached if the
+ * instructions change.
+ */
+function withCachedTools(fields: JsonObject, control: JsonObject | undefined): JsonObject {
+  const tools = objectsIn(fields, 'tools');
+  // The API rejects a point on a tool that is loaded later.
+  const last = tools.findLastIndex((tool) => tool['defer_loading'] !== true);
+  if (control === undefined || last < 0 || tools.some((tool) => 'cache_control' in tool))
+    return fields;
+  const marked = { ...tools[last], cache_control: control };
+  return { ...fields, tools: tools.with(last, marked) };
 }
 
 type Headers = Readonly<Record<string, string>>;

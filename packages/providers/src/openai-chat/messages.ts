@@ -13,15 +13,38 @@ import { isObject, objectsIn, textIn } from '../json/fields.ts';
 import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
 
-/** Converts messages to the format of this API. */
+/**
+ * Converts messages to the format of this API.
+ *
+ * @param cacheControl - The mark for cache points. Undefined if the model takes none.
+ */
 export function chatMessages(
   messages: readonly Message[],
   dialect: ChatDialect,
+  cacheControl?: JsonObject,
 ): readonly JsonObject[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
-  return messages.flatMap((message, index) =>
-    chatMessage(message, dialect, index > lastUser, messages[index + 1]?.role),
-  );
+  return messages.flatMap((message, index) => {
+    const sent = chatMessage(message, dialect, index > lastUser, messages[index + 1]?.role);
+    if (cacheControl === undefined) return sent;
+    const control = message.isCachePoint ? { cache_control: cacheControl } : {};
+    return sent.map((one, at) => markable(one, at === sent.length - 1 ? control : {}));
+  });
+}
+
+/**
+ * Writes the mark on a message. Instructions and user messages are always lists of parts, marked or
+ * not, so that a mark that moves on does not change them. The results of tools have the mark beside
+ * their text.
+ */
+function markable(message: JsonObject, control: JsonObject): JsonObject {
+  const { role, content } = message;
+  if (role === 'tool') return { ...message, ...control };
+  if (role === 'assistant') return message;
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  const last = Array.isArray(parts) ? parts.at(-1) : undefined;
+  if (!Array.isArray(parts) || !isObject(last)) return message;
+  return { ...message, content: [...parts.slice(0, -1), { ...last, ...control }] };
 }
 
 function chatMessage(
