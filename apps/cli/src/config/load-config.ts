@@ -44,6 +44,7 @@ export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise
     mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
+    cache: fromFiles('cache'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,

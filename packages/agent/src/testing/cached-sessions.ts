@@ -1,9 +1,10 @@
 import {
-  countingIds,
+  type Ids,
   type Item,
   type JsonObject,
   type LogRecord,
   type Part,
+  randomIds,
   type SessionId,
   sessionId,
   toolCallId,
@@ -144,17 +145,20 @@ const summarize = 'Write the summary of all that happened.';
 export async function runSession(
   { wire, models, provider }: CachedWire,
   plan: SessionPlan,
-): Promise<{ readonly requests: readonly ReceivedRequest[]; readonly records: readonly LogRecord[] }> {
+): Promise<{
+  readonly requests: readonly ReceivedRequest[];
+  readonly records: readonly LogRecord[];
+}> {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
   const server = new FakeServer(wire, log, clock);
   const providers = models.map((model) => provider({ model, fetch: server.fetch, clock }));
   let session = sessionId('s');
-  let ids = 0;
+  let processes = 0;
   const told: LogRecord[] = [];
   const start = (onInterrupted: 'keep' | 'retry') =>
     agentsOf(providers, plan, {
-      ...{ log, clock, onInterrupted, ids: countingIds(`p${ids++}-`) },
+      ...{ log, clock, onInterrupted, ids: seededIds(++processes) },
       observers: [(record: LogRecord) => void told.push(record)],
     });
   let agent = start('keep');
@@ -187,6 +191,16 @@ export async function runSession(
   const everything = { maxBytes: Number.POSITIVE_INFINITY };
   const records = isWritten ? (await log.read(session, everything)).records : [];
   return { requests: server.requests, records };
+}
+
+/** Each process has ids of its own. */
+function seededIds(process: number): Ids {
+  let seed = process;
+  const next = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed >> 8;
+  };
+  return randomIds((bytes) => bytes.map(next));
 }
 
 async function finish(clock: VirtualClock, run: Run): Promise<void> {
@@ -355,7 +369,8 @@ class FakeServer {
     const number = ++this.#count;
     if (planned?.fault === 'overloaded') return this.#error(529, 'overloaded');
     if (planned?.fault === 'auth') return this.#error(401, 'authentication');
-    if (planned?.fault === 'rejected') return this.#error(400, 'Invalid signature in thinking block');
+    if (planned?.fault === 'rejected')
+      return this.#error(400, 'Invalid signature in thinking block');
     const answer = planned === undefined ? { text: `Answer ${number}` } : answerOf(planned, number);
     const usage = { input: Math.ceil(length / 20), output: 5 };
     const events = wireEvents(this.#wire, { id: `r${number}`, ...answer, usage });

@@ -4,7 +4,10 @@ import type { Wire } from './recordings.ts';
 
 /** A request as the provider's cache reads it. */
 export interface CachedRequest {
-  /** Everything before the conversation, in the provider's order: tools, instructions, format. */
+  /**
+   * Everything before the conversation, in the provider's order: tools, format, and the agent's
+   * instructions, which are the first ones. Further instructions are part of the conversation.
+   */
   readonly head: readonly string[];
   /** Settings that the stored conversation depends on, but not the stored head. */
   readonly settings: string;
@@ -79,7 +82,8 @@ function readFaults(stored: number, { marks }: CachedRequest): readonly string[]
 
 function markFaults({ head, blocks, marks = [] }: CachedRequest): readonly string[] {
   const all = [...head, ...blocks];
-  const isBad = (mark: number) => /"type":"(?:redacted_)?thinking"|"text":"\s*"/.test(all[mark - 1] ?? '');
+  const isBad = (mark: number) =>
+    /"type":"(?:redacted_)?thinking"|"text":"\s*"/.test(all[mark - 1] ?? '');
   return [
     ...(marks.length > maxMarks ? [`there are ${marks.length} marks`] : []),
     ...marks.filter(isBad).map((mark) => `a mark is on ${all[mark - 1]}`),
@@ -104,23 +108,25 @@ export function cachedRequest(wire: Wire, body: JsonObject): CachedRequest {
       return unmarked(body, [...objectsIn(body, 'tools'), settings], objectsIn(body, 'input'));
     }
     case 'gemini': {
-      const settings = fieldsOf(body, ['systemInstruction', 'tools', 'toolConfig', 'generationConfig']);
-      const contents = objectsIn(body, 'contents');
-      const parts = contents.flatMap((content) =>
+      const settings = fieldsOf(body, ['tools', 'toolConfig', 'generationConfig']);
+      const instructions = objectsIn(objectIn(body, 'systemInstruction'), 'parts');
+      const parts = objectsIn(body, 'contents').flatMap((content) =>
         objectsIn(content, 'parts').map((part) => ({ role: textIn(content, 'role') ?? '', part })),
       );
-      return unmarked(body, [settings], parts);
+      const head = [settings, ...instructions.slice(0, 1)];
+      return unmarked(body, head, [...instructions.slice(1), ...parts]);
     }
   }
 }
 
 function anthropicRequest(body: JsonObject): CachedRequest {
-  const head = [...objectsIn(body, 'tools'), ...objectsIn(body, 'system')];
+  const instructions = objectsIn(body, 'system');
+  const head = [...objectsIn(body, 'tools'), ...instructions.slice(0, 1)];
   const blocks = objectsIn(body, 'messages').flatMap((message) =>
     objectsIn(message, 'content').map((block) => ({ role: textIn(message, 'role') ?? '', block })),
   );
   const settings = textOf(fieldsOf(body, ['thinking', 'tool_choice', 'output_config']));
-  return { ...marked(undefined, head, blocks), settings };
+  return { ...marked(undefined, head, [...instructions.slice(1), ...blocks]), settings };
 }
 
 function chatRequest(body: JsonObject): CachedRequest {
@@ -145,7 +151,13 @@ function unmarked(
   blocks: readonly JsonObject[],
 ): CachedRequest {
   const key = body['prompt_cache_key'];
-  return { head: head.map(textOf), blocks: blocks.map(textOf), marks: undefined, key, settings: '' };
+  return {
+    head: head.map(textOf),
+    blocks: blocks.map(textOf),
+    marks: undefined,
+    key,
+    settings: '',
+  };
 }
 
 function marked(
@@ -153,7 +165,9 @@ function marked(
   head: readonly JsonObject[],
   blocks: readonly JsonObject[],
 ): CachedRequest {
-  const marks = [...head, ...blocks].flatMap((block, index) => (isMarked(block) ? [index + 1] : []));
+  const marks = [...head, ...blocks].flatMap((block, index) =>
+    isMarked(block) ? [index + 1] : [],
+  );
   return { key, head: head.map(textOf), blocks: blocks.map(textOf), marks, settings: '' };
 }
 
@@ -171,5 +185,7 @@ function isMarked(block: JsonObject): boolean {
 
 /** Marks are not part of what is cached. */
 function textOf(block: JsonObject): string {
-  return JSON.stringify(block, (name, value: unknown) => (name === controlName ? undefined : value));
+  return JSON.stringify(block, (name, value: unknown) =>
+    name === controlName ? undefined : value,
+  );
 }
