@@ -59,8 +59,8 @@ function faultsIn(
   const requests = sent.filter(({ isSummary }) => !isSummary);
   return requests.flatMap((later, index) => {
     const at = requests.slice(0, index).findLastIndex(({ model }) => model === later.model);
-    const earlier = requests[at];
-    if (earlier === undefined) return [];
+    // The first request is compared with itself, so that its marks are checked.
+    const earlier = requests[at] ?? later;
     const [from, to] = [earlier, later].map(({ body }) => cachedRequest(wire, body));
     if (from === undefined || to === undefined) return [];
     const isRewritten = isRewrittenBetween(records, earlier, later);
@@ -83,6 +83,18 @@ function isRewrittenBetween(
     return fact?.type === 'compacted' || isRejection;
   });
 }
+
+test('19 cache: the schema in words stays where it is if instructions are all there is', async () => {
+  const deepseek = wires.find(({ name }) => name === 'deepseek');
+  if (deepseek === undefined) throw new Error('no such wire');
+  const response = { reasoning: '', text: '', calls: [], fault: 'none' } as const;
+  const { requests, records } = await runSession(deepseek, {
+    hasOutput: true,
+    steps: [{ do: 'run', input: 'instruction', responses: [response], events: [] }],
+  });
+  expect(requests.length).toBeGreaterThan(1);
+  expect(faultsIn(deepseek, requests, records)).toEqual([]);
+});
 
 describe('the cache law: what a request has stored is a prefix of the next one, which finds it:', () => {
   test.each(wires)('$name', async (wire) => {

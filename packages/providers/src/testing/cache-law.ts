@@ -80,14 +80,33 @@ function readFaults(stored: number, { marks }: CachedRequest): readonly string[]
   return isFound ? [] : [`no mark of ${marks.join(', ')} finds the prefix of ${stored} blocks`];
 }
 
-function markFaults({ head, blocks, marks = [] }: CachedRequest): readonly string[] {
+function markFaults({ head, blocks, marks }: CachedRequest): readonly string[] {
+  if (marks === undefined) return [];
   const all = [...head, ...blocks];
-  const isBad = (mark: number) =>
-    /"type":"(?:redacted_)?thinking"|"text":"\s*"/.test(all[mark - 1] ?? '');
+  const lastMark = marks.at(-1) ?? 0;
+  const missed = all.slice(lastMark).find(isInput);
   return [
     ...(marks.length > maxMarks ? [`there are ${marks.length} marks`] : []),
-    ...marks.filter(isBad).map((mark) => `a mark is on ${all[mark - 1]}`),
+    ...marks.flatMap((mark) =>
+      isBlank(all[mark - 1] ?? '') ? `a mark is on ${all[mark - 1]}` : [],
+    ),
+    ...(lastMark === 0 ? ['nothing is marked'] : []),
+    ...(missed === undefined ? [] : [`no mark covers ${missed}`]),
   ];
+}
+
+/** Providers reject a mark on such a block. */
+function isBlank(block: string): boolean {
+  return /"type":"(?:redacted_)?thinking"|"text":"\s*"/.test(block);
+}
+
+/**
+ * True for what the user or a tool said, which the next request repeats. Instructions after the last
+ * answer, and texts that a wire adds at the end, can be different in the next request.
+ */
+function isInput(block: string): boolean {
+  const isAdded = /"text":"(?:<system>|\(It begins here|Continue your answer exactly)/.test(block);
+  return /"role":"(?:user|tool)"/.test(block) && !isAdded && !isBlank(block);
 }
 
 /** The first of the given blocks that the others do not repeat. */
