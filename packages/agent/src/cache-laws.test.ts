@@ -4,12 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../core/src/testing/runs.ts';
 import { cachedRequest, cacheFaults } from '../../providers/src/testing/cache-law.ts';
-import {
-  type CachedWire,
-  type ReceivedRequest,
-  runSession,
-  sessionPlans,
-} from './testing/cached-sessions.ts';
+import { type CachedWire, runSession } from './testing/cache/cached-sessions.ts';
+import type { ReceivedRequest } from './testing/cache/fake-model-server.ts';
+import { sessionPlans } from './testing/cache/session-plans.ts';
 
 const apiKey = 'k';
 const claude = ['claude-opus-4-8', 'claude-opus-4-6', 'claude-sonnet-5'] as const;
