@@ -141,8 +141,7 @@ export interface ConfigFile {
 /** The values of `cache` in a configuration file. */
 export const cacheSettings = ['5m', '1h', 'off'] as const;
 
-/** A value of `cache` in a configuration file. */
-export type CacheSetting = (typeof cacheSettings)[number];
+type CacheSetting = (typeof cacheSettings)[number];
 
 interface FileLimits extends Omit<LimitsConfig, 'maxCost'> {
   readonly maxCostUsd?: number | undefined;
