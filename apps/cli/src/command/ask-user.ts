@@ -8,7 +8,7 @@ import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { TerminalText, writeText } from '../text/terminal/terminal-gate.ts';
 
 /** The terminal that a question is asked in. */
-type AskHost = Pick<Host, 'stdin' | 'stdout' | 'signal'> & {
+export type AskHost = Pick<Host, 'stdin' | 'stdout' | 'signal'> & {
   readonly clock?: Clock | undefined;
 };
 
