@@ -113,7 +113,7 @@ test('19 cache: the schema in words stays where it is if instructions are all th
   if (deepseek === undefined) throw new Error('no such wire');
   const response = { reasoning: '', text: '', calls: [], fault: 'none' } as const;
   const { requests, records } = await runSession(deepseek, {
-    hasOutput: true,
+    ...{ hasOutput: true, parks: false },
     steps: [{ do: 'run', input: 'instruction', responses: [response], events: [] }],
   });
   expect(requests.length).toBeGreaterThan(1);

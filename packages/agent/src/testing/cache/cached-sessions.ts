@@ -157,7 +157,7 @@ type Common = Pick<
 /** The main agent, which can hand off to another agent and get the session back. */
 function agentsOf(
   [main, fallback, other]: readonly Provider[],
-  { hasOutput }: SessionPlan,
+  { hasOutput, parks }: SessionPlan,
   common: Common,
 ): Agent {
   if (!main || !fallback || !other) throw new Error('three providers are needed');
@@ -165,6 +165,7 @@ function agentsOf(
     ...common,
     request: { reasoning: 'low' } as const,
     random: () => 0.5,
+    whileAsking: parks ? ('park' as const) : ('wait' as const),
     approve: ({ tool }: { readonly tool: { readonly name: string } }) =>
       tool.name === 'ask' ? ('ask' as const) : ('allow' as const),
     retry: { maxAttempts: 3, baseDelayMs: 10, toolGraceMs: 100 },

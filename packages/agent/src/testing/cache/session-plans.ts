@@ -29,6 +29,8 @@ type Step =
 /** A random session. */
 export interface SessionPlan {
   readonly hasOutput: boolean;
+  /** Whether runs end while a call waits for approval, and continue with the next step. */
+  readonly parks: boolean;
   readonly steps: readonly Step[];
 }
 
@@ -85,5 +87,6 @@ const steps = fc.oneof(
 
 export const sessionPlans: fc.Arbitrary<SessionPlan> = fc.record({
   hasOutput: fc.constantFrom(false, false, false, true),
+  parks: fc.boolean(),
   steps: fc.array(steps as fc.Arbitrary<Step>, { minLength: 1, maxLength: 5 }),
 });
