@@ -72,6 +72,8 @@ export interface ResponsesDialect extends Endpoint {
    * sends its searches as such calls.
    */
   readonly runsCustomCalls: boolean;
+  /** Whether the server accepts `prompt_cache_key`. */
+  readonly hasPromptCacheKey: boolean;
   /** Models that accept a long cache retention. */
   readonly longCacheModels: readonly string[];
 }

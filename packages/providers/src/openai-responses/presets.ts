@@ -25,6 +25,7 @@ const compatible: ResponsesDialect = {
   needsMessageIds: true,
   builtInTools: false,
   runsCustomCalls: false,
+  hasPromptCacheKey: false,
   longCacheModels: [],
 };
 
@@ -36,6 +37,7 @@ const openai: ResponsesDialect = {
   needsKey: true,
   needsMessageIds: false,
   builtInTools: true,
+  hasPromptCacheKey: true,
   longCacheModels: openaiLongCacheModels,
 };
 
@@ -58,6 +60,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
+    hasPromptCacheKey: true,
   },
   xai: {
     ...compatible,
@@ -66,6 +69,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
     runsCustomCalls: true,
+    hasPromptCacheKey: true,
   },
   'lm-studio': {
     ...compatible,

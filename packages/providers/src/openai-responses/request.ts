@@ -28,7 +28,7 @@ function responsesBody(
   warnings: string[],
 ): JsonObject {
   const { model } = options;
-  const { id, longCacheModels } = dialect;
+  const { id, longCacheModels, hasPromptCacheKey } = dialect;
   const { maxOutputTokens, temperature, topP, cache } = request;
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
@@ -51,7 +51,7 @@ function responsesBody(
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
-    ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
+    ...(hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
     ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
   };
   return withProviderOptions(body, id, request);
