@@ -28,6 +28,7 @@ const reply = (...output: readonly JsonObject[]) =>
 test('19.4: bash answers shell and apply_patch changes files, by the rules of the policy', async () => {
   const root = temporaryFolder();
   writeFileSync(join(root, 'tide.txt'), 'High at five.\n');
+  writeFileSync(join(root, 'harbour.txt'), 'Kiel\n');
   await using server = await startScriptedServer();
   const shell = (call_id: string, commands: readonly string[]) => ({
     type: 'shell_call',
@@ -44,7 +45,7 @@ test('19.4: bash answers shell and apply_patch changes files, by the rules of th
   const patch = { type: 'apply_patch_call', id: 'apc_1', call_id: 'c3', status: 'completed' };
   const text = { type: 'output_text', text: 'Done.', annotations: [] };
   server.reply(
-    reply(shell('c1', ['cat tide.txt', 'false']), shell('c2', ['rm tide.txt']), {
+    reply(shell('c1', ['cat harbour.txt', 'false']), shell('c2', ['rm tide.txt']), {
       ...patch,
       operation,
     }),
@@ -84,7 +85,7 @@ test('19.4: bash answers shell and apply_patch changes files, by the rules of th
       call_id: 'c1',
       output: [
         {
-          stdout: 'High at five.\n[Exit code 1]',
+          stdout: 'Kiel\n[Exit code 1]',
           stderr: '',
           outcome: { type: 'exit', exit_code: 1 },
         },
