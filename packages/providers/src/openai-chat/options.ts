@@ -67,13 +67,15 @@ export interface ChatDialect extends Endpoint {
 
 /**
  * How to request reasoning: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
- * `thinking`; the `enable_thinking` of Qwen and z.ai; or not at all.
+ * `thinking`; the `enable_thinking` of Qwen and z.ai; `reasoning_effort` as Ollama takes it, which
+ * rejects a level for models without levels; or not at all.
  */
 export type ReasoningEffortStyle =
   | 'effort'
   | 'reasoning_object'
   | 'thinking_type'
   | 'enable_thinking'
+  | 'ollama'
   | 'none';
 
 /**

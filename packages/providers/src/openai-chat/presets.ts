@@ -113,7 +113,12 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     attachmentTypes: ['image'],
   },
-  ollama: { ...local, id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
+  ollama: {
+    ...local,
+    id: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    reasoningEffort: 'ollama',
+  },
   vllm: {
     ...local,
     id: 'vllm',

@@ -50,6 +50,11 @@ export interface ResponsesDialect extends Endpoint {
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
+  /**
+   * Whether the server reports that it cut an answer at `max_output_tokens`. llama.cpp reports such
+   * an answer as completed, so the number of tokens decides.
+   */
+  readonly reportsCut: boolean;
   /** Models that accept a long cache retention. */
   readonly longCacheModels: readonly string[];
 }

@@ -23,6 +23,7 @@ const compatible: ResponsesDialect = {
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
+  reportsCut: false,
   longCacheModels: [],
 };
 
@@ -33,6 +34,7 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
+  reportsCut: true,
   longCacheModels: openaiLongCacheModels,
 };
 
@@ -52,6 +54,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openrouter: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
@@ -59,6 +62,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   xai: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],

@@ -19,12 +19,14 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
+  const { reportsCut } = dialect;
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
   return wireProvider(
     {
       ...owner,
       http: (request) => responsesRequest(request, options, dialect),
-      reader: (context) => new ResponsesReader(context, owner, extraNames),
+      reader: (context) =>
+        new ResponsesReader(context, owner, { otherTools: extraNames, reportsCut }),
     },
     given,
   );

@@ -14,6 +14,12 @@ import {
 import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 
+/** What a reader has to know besides the request. */
+interface ResponsesReaderOptions {
+  readonly otherTools: readonly string[];
+  readonly reportsCut: boolean;
+}
+
 /** Reads one response of the Responses API. */
 export class ResponsesReader implements WireReader {
   readonly #items: OutputItems;
@@ -21,8 +27,17 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
+  /** The number of tokens at which an unreported cut is assumed. */
+  readonly #cutTokens: number;
+
   /** `otherTools`: names of tools that are declared in addition to those of the request. */
-  constructor(context: ReaderContext, owner: StateOwner, otherTools: readonly string[]) {
+  constructor(
+    context: ReaderContext,
+    owner: StateOwner,
+    { otherTools, reportsCut }: ResponsesReaderOptions,
+  ) {
+    const { maxOutputTokens = Number.POSITIVE_INFINITY } = context.request;
+    this.#cutTokens = reportsCut ? Number.POSITIVE_INFINITY : maxOutputTokens;
     const names = (context.request.tools ?? []).map(({ name }) => name);
     const declared = new Set([...names, ...otherTools]);
     this.#items = new OutputItems({
@@ -115,14 +130,18 @@ export class ResponsesReader implements WireReader {
 
   #end(status: string, response: JsonObject): void {
     if (status === 'failed') throw failureOf(response);
-    const isWhole = status === 'completed' || status === 'done';
+    const isFinal = status === 'completed' || status === 'done';
+    const isCut = isFinal && (this.#details.usage?.output ?? 0) >= this.#cutTokens;
+    const isWhole = isFinal && !isCut;
     const output = objectsIn(response, 'output');
     const isLast = (index: number) => index === output.length - 1;
     const cut = (item: JsonObject, index: number) => markIncomplete(item, isLast(index));
     this.#items.applyFinalOutput(isWhole ? output : output.map(cut));
     this.#items.end(isWhole);
     const { hasCalls, isRefused } = this.#items;
-    const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
+    const stop: Stop = isCut
+      ? { reason: 'length', raw: status, cause: 'max_output_tokens' }
+      : stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
     const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';
     this.#stop = isRefused && isAnswer ? { ...stop, reason: 'refusal' } : stop;
   }
