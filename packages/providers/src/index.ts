@@ -13,6 +13,7 @@ export type {
   Completion,
   DescribedRequest,
   Provider,
+  QueryOptions,
   ResponseEnd,
   Stream,
   StreamContext,
@@ -47,6 +48,15 @@ export { createProvider, describeModelRequest } from './provider/create-provider
 export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-concurrency.ts';
 export { mapText, type PartTextChange, type TextChange } from './provider/map-text.ts';
 export { moveSteps, type ProviderWrapper, wrapProvider } from './provider/wrap-provider.ts';
+export {
+  listedContextTokens,
+  readContextWindow,
+  type WindowOptions,
+  type WindowServer,
+} from './tokens/context-window.ts';
+export { estimateTokens } from './tokens/estimate-tokens.ts';
+export type { JsonTransport } from './tokens/fetch-json.ts';
+export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
 export { withoutOptionalNulls } from './schema/optional-nulls.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';

@@ -1,4 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
+import { anthropicCounter } from '../tokens/token-counter.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -24,6 +25,7 @@ function anthropicWire(options: AnthropicOptions): Wire {
     provider: providerId,
     model,
     http: (request) => anthropicRequest(request, options),
+    tokenCounter: anthropicCounter,
     reader: (context) =>
       new AnthropicReader(context, {
         provider: providerId,

@@ -1,4 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
+import { geminiCounter } from '../tokens/token-counter.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import { copyOptions, requireApiKey } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
@@ -80,6 +81,8 @@ function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provid
       provider,
       model,
       http: (request) => geminiRequest(request, endpoint),
+      // Vertex expects another body.
+      ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },
     options,

@@ -1,4 +1,5 @@
 import type { ToolCallIdRule } from '../history/tool-call-ids.ts';
+import type { WindowServer } from '../tokens/context-window.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
@@ -56,6 +57,15 @@ export interface ChatDialect extends Endpoint {
   readonly strictTools: boolean;
   /** How to request structured output. `json_object` has no schema. */
   readonly outputFormat: 'json_schema' | 'json_object';
+  /** The endpoint that counts tokens. `tokenize` is vLLM's. Default: none. */
+  readonly countsTokens?: 'input_tokens' | 'tokenize' | undefined;
+  /** The server that tells the context window of its models. Default: none. */
+  readonly windowServer?: WindowServer | undefined;
+  /**
+   * True if the server cuts a request that is too long without an error. Such a request is not sent.
+   * Default: false.
+   */
+  readonly cutsRequests?: boolean | undefined;
   /** Whether the server accepts `prompt_cache_key`. */
   readonly hasPromptCacheKey: boolean;
   /**

@@ -55,6 +55,8 @@ export interface ResponsesDialect extends Endpoint {
    * an answer as completed, so the number of tokens decides.
    */
   readonly reportsCut: boolean;
+  /** Whether the server has `/responses/input_tokens`. Unknown servers are asked once. */
+  readonly countsTokens: boolean;
   /** Models that accept a long cache retention. */
   readonly longCacheModels: readonly string[];
 }

@@ -24,6 +24,7 @@ const compatible: ResponsesDialect = {
   plainReasoning: false,
   needsMessageIds: true,
   reportsCut: false,
+  countsTokens: true,
   longCacheModels: [],
 };
 
@@ -43,6 +44,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
+    countsTokens: false,
     longCacheModels: [],
     id: 'azure-responses',
     baseUrl: undefined,
@@ -55,6 +57,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     ...compatible,
     needsKey: true,
     reportsCut: true,
+    countsTokens: false,
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
@@ -63,6 +66,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     ...compatible,
     needsKey: true,
     reportsCut: true,
+    countsTokens: false,
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],

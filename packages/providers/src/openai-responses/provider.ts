@@ -1,5 +1,6 @@
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
+import { responsesCounter } from '../tokens/token-counter.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -25,6 +26,7 @@ export function openaiResponses(given: ResponsesOptions): Provider {
     {
       ...owner,
       http: (request) => responsesRequest(request, options, dialect),
+      ...(dialect.countsTokens && { tokenCounter: responsesCounter }),
       reader: (context) =>
         new ResponsesReader(context, owner, { otherTools: extraNames, reportsCut }),
     },

@@ -216,7 +216,7 @@ function ignoredToolChoice(
   const isComplete = reason === 'stop' || reason === 'tool_use';
   // With an output schema the answer itself can be the required call.
   if (!isComplete || toolChoice === undefined || output !== undefined) return undefined;
-  if (toolChoice === 'required' && called.size === 0)
+  if (toolChoice === 'required' && called.size === 0 && tools.length > 0)
     return 'it ignored the tool choice: the answer has no call';
   if (typeof toolChoice === 'string' || called.has(toolChoice.name)) return undefined;
   // Other names belong to tools that the provider runs.
