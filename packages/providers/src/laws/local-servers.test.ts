@@ -146,3 +146,27 @@ describe('19.18: reasoning of Ollama', () => {
     },
   );
 });
+
+describe('19.20: a port on this machine on which nothing listens', () => {
+  const refused: Fetch = () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:8080'), {
+      code: 'ECONNREFUSED',
+    });
+    return Promise.reject(new TypeError('fetch failed', { cause }));
+  };
+
+  test.each(['http://127.0.0.1:8080/v1', 'http://localhost:8080/v1', 'http://[::1]:8080/v1'])(
+    'is tried once more, and the error says to start the server: %s',
+    async (baseUrl) => {
+      const provider = openaiChat({ model: 'm', preset: 'llama.cpp', baseUrl, fetch: refused });
+      const { error } = await provider.complete({ items: [user] });
+      expect([error?.kind, error?.retry]).toEqual(['network', 'once']);
+      expect(error?.message).toMatch(/nothing listens at .*:8080; start the server/);
+    },
+  );
+
+  test('is tried again as before on another machine', async () => {
+    const provider = openaiChat({ model: 'm', baseUrl: 'http://gpu:8080/v1', fetch: refused });
+    expect((await provider.complete({ items: [user] })).error?.retry).toBe('yes');
+  });
+});

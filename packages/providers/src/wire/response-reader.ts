@@ -70,6 +70,7 @@ export class ResponseReader {
     this.#reader = this.#wire.reader(this.#context);
     this.#errors.redactSecrets(secretsOf(http));
     this.#errors.sentLength = () => bodyLength(http.body);
+    this.#errors.url = http.url;
     const response = await exchange.open(http);
     this.#errors.response = response;
     if (!response.ok) throw await readFailure(response, exchange);
