@@ -2,9 +2,10 @@
 // npm run test:setup. It needs Debian and root, and Go for the Temporal server. Tests whose program is
 // missing are skipped; with MILLRACE_REQUIRE_ALL=1 they fail instead.
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { temporalServerPath } from '../packages/temporal/src/testing/temporal-server-path.ts';
+import { modelServers } from './real-servers/model-servers.ts';
 
 interface Requirement {
   readonly name: string;
@@ -97,6 +98,24 @@ if (process.argv.includes('--python')) {
     run('python3', '-m', 'venv', venv) &&
     run(`${venv}/bin/pip`, 'install', '-q', 'agentex-sdk==0.12.0');
   console.log(isReady ? 'ok      agentex-sdk for Python' : 'missing agentex-sdk for Python');
+}
+
+/** llama.cpp's server and LiteLLM, for `npm run test:real`. Installed only with --models: 1 GB. */
+if (process.argv.includes('--models')) {
+  for (const [name, { path, packages }] of Object.entries(modelServers)) {
+    const isReady =
+      existsSync(`${path}/bin/python`) ||
+      (run('python3', '-m', 'venv', path) &&
+        (run(`${path}/bin/pip`, 'install', '-q', ...packages) || discard(path)));
+    console.log(isReady ? `ok      ${name}` : `missing ${name}: there is no wheel for this machine`);
+    if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;
+  }
+}
+
+/** A half-installed environment would count as installed. */
+function discard(path: string): false {
+  rmSync(path, { recursive: true, force: true });
+  return false;
 }
 
 const missing = requirements.filter(({ isInstalled }) => !isInstalled());

@@ -17,7 +17,7 @@ OUT = sys.argv[1]
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONTEXT = 32768
 
-STARTS = ["<|talk|>", "<|bytes|>", "<|think|>", "<|json|>", "<|forever|>", "<|call|>"]
+STARTS = ["<|talk|>", "<|bytes|>", "<|think|>", "<|json|>", "<|json_call|>", "<|forever|>", "<|call|>"]
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *STARTS]
 MARKS = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
 SPLIT_TEXT = "é水車😀ж"
@@ -25,6 +25,10 @@ CHAINS = {
     "<|talk|>": ["The wheel", " turns. ", "水車 and 👩‍👩‍👧‍👦", " are here."],
     "<|think|>": ["<think>", "\nLet me", " see.\n", "</think>", "\nI have", " thought."],
     "<|json|>": ['{"answer"', ": 42}"],
+    # Some wires ask for JSON by a tool with the name "answer".
+    "<|json_call|>": [
+        *['<tool_call>\n{"name": "answer"', ', "arguments": {"answer"', ": 42}}\n", "</tool_call>"],
+    ],
     "<|call|>": [
         *["<tool_call>", '\n{"name": "weather"', ', "arguments": {"town"', ': "Bath 水車'],
         *['", "unit"', ': "C"', "}}\n", "</tool_call>"],
