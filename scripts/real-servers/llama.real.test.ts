@@ -63,7 +63,9 @@ describe.skipIf(isMissing('llama'))('llama.cpp', () => {
     const locked = await startLlama({ contextTokens, apiKey: 'sk-locked' });
     try {
       const at = { preset: 'llama.cpp', baseUrl: `${locked.url}/v1`, model } as const;
-      const items = [{ id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] }] as const;
+      const items = [
+        { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] },
+      ] as const;
       const { error } = await openaiChat({ ...at, apiKey: 'wrong' }).complete({ items });
       expect(error?.kind).toBe('auth');
       const { text } = await openaiChat({ ...at, apiKey: 'sk-locked' }).complete({ items });

@@ -5,7 +5,10 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, isRequirementMissing } from '../../packages/log/src/testing/external-programs.ts';
+import {
+  freePort,
+  isRequirementMissing,
+} from '../../packages/log/src/testing/external-programs.ts';
 
 const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 
@@ -15,7 +18,10 @@ export const modelServers = {
     path: join(cache, 'millrace', 'llama-server-2026.10.11549'),
     packages: ['xllamacpp==2026.10.11549', 'gguf==0.19.0', 'numpy'],
   },
-  litellm: { path: join(cache, 'millrace', 'litellm-1.106.2'), packages: ['litellm[proxy]==1.106.2'] },
+  litellm: {
+    path: join(cache, 'millrace', 'litellm-1.106.2'),
+    packages: ['litellm[proxy]==1.106.2'],
+  },
 } as const;
 
 const folder = import.meta.dirname;

@@ -48,6 +48,7 @@ export { createProvider, describeModelRequest } from './provider/create-provider
 export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-concurrency.ts';
 export { mapText, type PartTextChange, type TextChange } from './provider/map-text.ts';
 export { moveSteps, type ProviderWrapper, wrapProvider } from './provider/wrap-provider.ts';
+export { withoutOptionalNulls } from './schema/optional-nulls.ts';
 export {
   listedContextTokens,
   readContextWindow,
@@ -57,7 +58,6 @@ export {
 export { estimateTokens } from './tokens/estimate-tokens.ts';
 export type { JsonTransport } from './tokens/fetch-json.ts';
 export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
-export { withoutOptionalNulls } from './schema/optional-nulls.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';

@@ -130,7 +130,9 @@ async function localFinding(found: FoundServer, context: CheckContext): Promise<
 }
 
 function windowText(tokens: number | undefined): string {
-  return tokens === undefined ? 'context unknown until it is loaded' : `context of ${tokens} tokens`;
+  return tokens === undefined
+    ? 'context unknown until it is loaded'
+    : `context of ${tokens} tokens`;
 }
 
 /** Only the host is shown, because an address may contain a key. */

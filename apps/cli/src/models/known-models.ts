@@ -115,10 +115,7 @@ export function refusedError(
 const smallWindow = 16_000;
 
 /** A sentence for the user about a window that is small for this agent. Undefined if it is not. */
-export function windowWarning(
-  { server }: FoundServer,
-  contextTokens: number,
-): string | undefined {
+export function windowWarning({ server }: FoundServer, contextTokens: number): string | undefined {
   if (contextTokens >= smallWindow) return undefined;
   const way = windowAdvice[server.name];
   return `${server.title} runs this model with a context of ${contextTokens} tokens, which is small for coding: messages are summarized early. ${way}`;

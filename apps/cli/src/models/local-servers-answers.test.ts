@@ -43,17 +43,20 @@ describe('19.19: a server that', () => {
     ['vllm', 'VLLM_API_KEY'],
     ['litellm', 'LITELLM_API_KEY'],
     ['llama.cpp', 'LLAMA_API_KEY'],
-  ] as const)('needs a key is not called absent, and the variable is named: %s', async (name, variable) => {
-    const port = await serverWith(() => needsKey);
-    const asked = await failure(choose(`${name}/m`, { [name]: port }));
-    expect(asked.code).toBe('no_key');
-    expect(asked.message).toContain(`Set ${variable}`);
-    expect(asked.message).not.toContain('Start it');
-    // Without a model name, it does not become the demo.
-    const unasked = await failure(choose(undefined, { [name]: port }));
-    expect(unasked.code).toBe('no_key');
-    expect(unasked.message).toContain('--model demo');
-  });
+  ] as const)(
+    'needs a key is not called absent, and the variable is named: %s',
+    async (name, variable) => {
+      const port = await serverWith(() => needsKey);
+      const asked = await failure(choose(`${name}/m`, { [name]: port }));
+      expect(asked.code).toBe('no_key');
+      expect(asked.message).toContain(`Set ${variable}`);
+      expect(asked.message).not.toContain('Start it');
+      // Without a model name, it does not become the demo.
+      const unasked = await failure(choose(undefined, { [name]: port }));
+      expect(unasked.code).toBe('no_key');
+      expect(unasked.message).toContain('--model demo');
+    },
+  );
 
   test('lists its models to everyone, but answers only with a key', async () => {
     const port = await serverWith((path, key) =>

@@ -44,7 +44,10 @@ export async function startOllama(options: OllamaOptions = {}): Promise<OllamaSe
         state.isLoaded = true;
         return json({ model, response: '', done: true, done_reason: 'load' });
       case '/api/show':
-        return json({ parameters: 'stop "<|im_end|>"', model_info: { 'qwen3.context_length': 40_960 } });
+        return json({
+          parameters: 'stop "<|im_end|>"',
+          model_info: { 'qwen3.context_length': 40_960 },
+        });
       case '/v1/models':
         return json({ object: 'list', data: [{ id: model, object: 'model' }] });
       case '/v1/chat/completions': {

@@ -41,14 +41,21 @@ export function limitContext(provider: Provider, options: ContextOptions = {}): 
     const { signal } = context;
     const estimated = estimateTokens(request);
     const isSmall = estimated * ratio < minTokens;
-    const window = isSmall ? undefined : (options.contextTokens ?? (await ask(contextTokens?.({ signal }))));
+    const window = isSmall
+      ? undefined
+      : (options.contextTokens ?? (await ask(contextTokens?.({ signal }))));
     if (window !== undefined && !signal?.aborted) {
       const room = window - answerRoom(request, window);
       const isNear = estimated * ratio >= room * exactShare;
       const counted = isNear ? await ask(countTokens?.(request, { signal })) : undefined;
       const tokens = counted ?? Math.ceil(estimated * ratio);
       if (tokens > room && !signal?.aborted)
-        return yield overflowStep(provider, { tokens, isExact: counted !== undefined, window, options });
+        return yield overflowStep(provider, {
+          tokens,
+          isExact: counted !== undefined,
+          window,
+          options,
+        });
     }
     for await (const step of next(request, context)) {
       const usage = step.end?.error === undefined ? step.end?.usage : undefined;

@@ -18,7 +18,15 @@ export interface TokenCounter {
 export const anthropicCounter: TokenCounter = {
   url: (url) => appendToPath(url, '/count_tokens'),
   body: (body) =>
-    pick(body, ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config']),
+    pick(body, [
+      'model',
+      'messages',
+      'system',
+      'tools',
+      'tool_choice',
+      'thinking',
+      'output_config',
+    ]),
   field: 'input_tokens',
 };
 

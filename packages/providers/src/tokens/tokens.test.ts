@@ -37,43 +37,44 @@ function jsonFetch(answer: unknown, status = 200) {
 
 describe('tokens are counted by the provider', () => {
   const local = 'http://127.0.0.1:8000/v1';
-  const cases: readonly [string, (fetch: Fetch) => Provider, object, string, readonly string[]][] = [
+  const cases: readonly [string, (fetch: Fetch) => Provider, object, string, readonly string[]][] =
     [
-      'Anthropic',
-      (fetch) => anthropic({ model: 'claude-sonnet-5', apiKey: 'k', fetch }),
-      { input_tokens: 25 },
-      'https://api.anthropic.com/v1/messages/count_tokens',
-      ['messages', 'model', 'tools'],
-    ],
-    [
-      'OpenAI',
-      (fetch) => openaiResponses({ model: 'gpt-5.5', apiKey: 'k', fetch }),
-      { input_tokens: 25, object: 'response.input_tokens' },
-      'https://api.openai.com/v1/responses/input_tokens',
-      ['input', 'model', 'tools'],
-    ],
-    [
-      'Gemini',
-      (fetch) => gemini({ model: 'gemini-3-flash-preview', apiKey: 'k', fetch }),
-      { totalTokens: 25 },
-      'https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:countTokens',
-      ['generateContentRequest'],
-    ],
-    [
-      'llama.cpp',
-      (fetch) => openaiChat({ preset: 'llama.cpp', model: 'm', baseUrl: local, fetch }),
-      { input_tokens: 25 },
-      'http://127.0.0.1:8000/v1/chat/completions/input_tokens',
-      ['messages', 'model', 'tools'],
-    ],
-    [
-      'vLLM',
-      (fetch) => openaiChat({ preset: 'vllm', model: 'm', baseUrl: local, fetch }),
-      { count: 25, max_model_len: 4096 },
-      'http://127.0.0.1:8000/tokenize',
-      ['add_generation_prompt', 'messages', 'model', 'tools'],
-    ],
-  ];
+      [
+        'Anthropic',
+        (fetch) => anthropic({ model: 'claude-sonnet-5', apiKey: 'k', fetch }),
+        { input_tokens: 25 },
+        'https://api.anthropic.com/v1/messages/count_tokens',
+        ['messages', 'model', 'tools'],
+      ],
+      [
+        'OpenAI',
+        (fetch) => openaiResponses({ model: 'gpt-5.5', apiKey: 'k', fetch }),
+        { input_tokens: 25, object: 'response.input_tokens' },
+        'https://api.openai.com/v1/responses/input_tokens',
+        ['input', 'model', 'tools'],
+      ],
+      [
+        'Gemini',
+        (fetch) => gemini({ model: 'gemini-3-flash-preview', apiKey: 'k', fetch }),
+        { totalTokens: 25 },
+        'https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:countTokens',
+        ['generateContentRequest'],
+      ],
+      [
+        'llama.cpp',
+        (fetch) => openaiChat({ preset: 'llama.cpp', model: 'm', baseUrl: local, fetch }),
+        { input_tokens: 25 },
+        'http://127.0.0.1:8000/v1/chat/completions/input_tokens',
+        ['messages', 'model', 'tools'],
+      ],
+      [
+        'vLLM',
+        (fetch) => openaiChat({ preset: 'vllm', model: 'm', baseUrl: local, fetch }),
+        { count: 25, max_model_len: 4096 },
+        'http://127.0.0.1:8000/tokenize',
+        ['add_generation_prompt', 'messages', 'model', 'tools'],
+      ],
+    ];
 
   test.each(cases)('%s', async (_name, create, answer, url, fields) => {
     const { fetch, sent } = jsonFetch(answer);
