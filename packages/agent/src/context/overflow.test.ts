@@ -1,9 +1,11 @@
 import type { Item } from '@millrace/core';
-import type { ModelRequest } from '@millrace/providers';
+import { type ModelRequest, openaiChat } from '@millrace/providers';
 import type { ScriptEntry } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
+import { startOllama } from '../../../providers/src/testing/ollama-server.ts';
+import { createAgent } from '../create-agent.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,
@@ -173,4 +175,19 @@ describe('19.17: after an overflow the session goes on', () => {
       { numRuns: runs(150) },
     );
   });
+});
+
+test('19.16: a session with Ollama is compacted before Ollama cuts a request', async () => {
+  const server = await startOllama();
+  const provider = openaiChat({ preset: 'ollama', model: 'qwen3', baseUrl: server.baseUrl });
+  const instructions = 'Always answer in French.';
+  const agent = createAgent({ provider, instructions, compaction: { whenTokens: 150_000 } });
+  for (const words of [1000, 1000, 1000, 1000, 1000, 4000]) {
+    const { stop, text } = await agent.run('word '.repeat(words), { session }).result;
+    expect([stop.reason, text]).toEqual(['stop', 'Hello.']);
+  }
+  await server.close();
+  expect(Math.max(...server.sentTokens)).toBeLessThan(4096);
+  for (const { messages } of server.bodies)
+    expect(JSON.stringify(messages)).toMatch(/answer in French|Summarise/);
 });
