@@ -16,7 +16,7 @@ export interface ContextPlan {
 }
 
 /** An item that is sent clipped. */
-export interface ClippedItem {
+interface ClippedItem {
   readonly itemId: ItemId;
   readonly maxLength: number;
 }
@@ -84,7 +84,7 @@ function clipsFor(items: readonly Item[], room: number): readonly ClippedItem[] 
 }
 
 /** A step is an input, or an answer with the results of its calls. They stay together. */
-export function toSteps(context: readonly Item[]): readonly (readonly Item[])[] {
+function toSteps(context: readonly Item[]): readonly (readonly Item[])[] {
   const steps: Item[][] = [];
   for (const item of context) {
     const last = steps.at(-1);

@@ -34,7 +34,16 @@ export const anthropicCounter: TokenCounter = {
 export const responsesCounter: TokenCounter = {
   url: (url) => appendToPath(url, '/input_tokens'),
   body: (body) =>
-    pick(body, ['model', 'input', 'instructions', 'tools', 'tool_choice', 'reasoning', 'text', 'previous_response_id']),
+    pick(body, [
+      'model',
+      'input',
+      'instructions',
+      'tools',
+      'tool_choice',
+      'reasoning',
+      'text',
+      'previous_response_id',
+    ]),
   field: 'input_tokens',
 };
 

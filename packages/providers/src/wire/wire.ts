@@ -85,4 +85,4 @@ export interface LastAppend {
 }
 
 /** A server that tells the context window, and the key for it. */
-export type WindowSource = Pick<WindowOptions, 'server' | 'baseUrl' | 'apiKey'>;
+type WindowSource = Pick<WindowOptions, 'server' | 'baseUrl' | 'apiKey'>;
