@@ -40,6 +40,7 @@ export type {
   Completion,
   DescribedRequest,
   Provider,
+  QueryOptions,
   ResponseEnd,
   Stream,
   StreamContext,
@@ -76,6 +77,15 @@ export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-conc
 export { mapText, type PartTextChange, type TextChange } from './provider/map-text.ts';
 export { moveSteps, type ProviderWrapper, wrapProvider } from './provider/wrap-provider.ts';
 export { withoutOptionalNulls } from './schema/optional-nulls.ts';
+export {
+  listedContextTokens,
+  readContextWindow,
+  type WindowOptions,
+  type WindowServer,
+} from './tokens/context-window.ts';
+export { estimateTokens } from './tokens/estimate-tokens.ts';
+export type { JsonTransport } from './tokens/fetch-json.ts';
+export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';

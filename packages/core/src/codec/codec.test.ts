@@ -232,7 +232,10 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   error_reported: { type: 'error_reported', error },
   command_queued: { type: 'command_queued', key: 'k', command: tricky },
   command_consumed: { type: 'command_consumed', key: 'k' },
-  compacted: { type: 'compacted', itemIds: [item, itemId('i2')], summary: 'short' },
+  compacted: {
+    ...{ type: 'compacted', itemIds: [item, itemId('i2')], summary: 'short' },
+    clipped: [{ itemId: itemId('i3'), maxLength: 200 }],
+  },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
   approval_asked: { type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },

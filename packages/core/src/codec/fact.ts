@@ -1,4 +1,4 @@
-import type { ExecutionId, RunId, SessionId } from '../ids.ts';
+import type { ExecutionId, ItemId, RunId, SessionId } from '../ids.ts';
 import type { Fact, SettledItem, SettledPart, Snapshot, UnknownFact } from '../protocol/fact.ts';
 import type { ErrorInfo } from '../protocol/stop.ts';
 import { type Cost, isDecimal, type Usage } from '../protocol/usage.ts';
@@ -69,6 +69,8 @@ const trace: Decoder<TraceContext> = object<TraceContext>({
 
 const called = { toolCallId, name: string };
 
+type ClippedItem = { readonly itemId: ItemId; readonly maxLength: number };
+
 const until: Decoder<number | 'session'> = (value, limits) =>
   value === 'session' ? 'session' : count(value, limits);
 
@@ -101,7 +103,11 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     error_reported: { error: errorInfo },
     command_queued: { key: string, command: jsonObject },
     command_consumed: { key: string },
-    compacted: { itemIds: list(itemId), summary: optional(string) },
+    compacted: {
+      itemIds: list(itemId),
+      summary: optional(string),
+      clipped: optional(list(object<ClippedItem>({ itemId, maxLength: count }))),
+    },
     handed_off: { to: string, reason: optional(string) },
     tool_call_rejected: {
       ...called,

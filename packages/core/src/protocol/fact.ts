@@ -71,6 +71,11 @@ export type RunFact =
       /** The items that the summary replaces in later requests to a model. */
       readonly itemIds: readonly ItemId[];
       readonly summary?: string;
+      /**
+       * Items that later requests contain in a clipped form, with their maximum length in UTF-16
+       * units, because they did not fit into the model's context.
+       */
+      readonly clipped?: readonly { readonly itemId: ItemId; readonly maxLength: number }[];
     }
   | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string };
 

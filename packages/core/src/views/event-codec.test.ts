@@ -151,7 +151,10 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   error_reported: { type: 'error_reported', error },
   command_queued: { type: 'command_queued', key: 'k', command: tricky },
   command_consumed: { type: 'command_consumed', key: 'k' },
-  compacted: { type: 'compacted', itemIds: [itemId('i1')], summary: 'short' },
+  compacted: {
+    ...{ type: 'compacted', itemIds: [itemId('i1')], summary: 'short' },
+    clipped: [{ itemId: itemId('i2'), maxLength: 200 }],
+  },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', name: 'read', code: 'cut', message: 'no', id },
   approval_asked: { type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write', id },

@@ -143,7 +143,7 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
     case 'approval_answered':
       return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
     case 'compacted':
-      return fact.itemIds.includes(item) ? { type: fact.type, itemIds: fact.itemIds } : fact;
+      return fact.itemIds.includes(item) ? withoutSummary(fact) : fact;
     case 'command_queued':
       return { ...fact, command: redactCommand(fact.command, item) };
     default:
@@ -177,4 +177,9 @@ function redactCommand(command: JsonObject, item: ItemId): JsonObject {
 /** Keeps only the command's type and item id. */
 function bareCommand({ type, itemId }: JsonObject): JsonObject {
   return { ...(type === undefined ? {} : { type }), ...(itemId === undefined ? {} : { itemId }) };
+}
+
+function withoutSummary(fact: Extract<Fact, { type: 'compacted' }>): Fact {
+  const { summary: _removed, ...rest } = fact;
+  return rest;
 }

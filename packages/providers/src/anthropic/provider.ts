@@ -1,4 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
+import { anthropicCounter } from '../tokens/token-counter.ts';
 import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { anthropicHost, type MessagesHost } from './host.ts';
@@ -28,6 +29,8 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
     {
       ...{ provider, model, authorize, framing },
       http: (request) => anthropicRequest(request, options, host),
+      // The clouds have other endpoints for this.
+      ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
       reader: (context) => {
         const outputTool = outputToolName(context.request, options);
         return new AnthropicReader(context, { provider, model, outputTool });

@@ -38,6 +38,23 @@ export interface Provider {
    * request.
    */
   describe?(request: ModelRequest): DescribedRequest;
+  /**
+   * Counts the input tokens of a request with the provider's own endpoint, which costs nothing.
+   * Resolves with undefined if the endpoint gives no answer. It is missing if there is no endpoint;
+   * `estimateTokens` estimates then.
+   */
+  countTokens?(request: ModelRequest, options?: QueryOptions): Promise<number | undefined>;
+  /**
+   * Reads the context window of the model as the server runs it, in tokens. Resolves with undefined if
+   * the server does not tell. It is missing if the server cannot tell.
+   */
+  contextTokens?(options?: QueryOptions): Promise<number | undefined>;
+}
+
+/** Options of a small request beside the stream. */
+export interface QueryOptions {
+  /** Aborts the request. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Streams one attempt at a request. */

@@ -1,5 +1,6 @@
 import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
+import { geminiCounter } from '../tokens/token-counter.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
@@ -80,6 +81,8 @@ function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provid
       model,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
+      // Vertex expects another body.
+      ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },
     options,

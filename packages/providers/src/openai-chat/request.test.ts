@@ -362,7 +362,13 @@ describe('settings', () => {
     }
     const plain = await sentTo('openrouter', 'deepseek/deepseek-v3');
     expect(JSON.stringify(plain)).not.toContain('cache_control');
-    expect(plain['messages']).toMatchObject([{ content: 'Be brief' }, { content: 'Look' }, {}, {}, {}]);
+    expect(plain['messages']).toMatchObject([
+      { content: 'Be brief' },
+      { content: 'Look' },
+      {},
+      {},
+      {},
+    ]);
     expect(await sentTo('openai', 'gpt-5')).toMatchObject({ prompt_cache_key: 's1' });
   });
 

@@ -49,7 +49,7 @@ function chatBody(
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
-    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
+    ...(reasoning === undefined ? {} : effortFields(reasoning, model, dialect, warnings)),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...cacheKey(cache, dialect),
   };
@@ -80,7 +80,12 @@ function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: stri
   return { type: 'json_schema', json_schema: { name, ...sent } };
 }
 
-function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect): JsonObject {
+function effortFields(
+  effort: ReasoningEffort,
+  model: string,
+  { reasoningEffort }: ChatDialect,
+  warnings: string[],
+): JsonObject {
   const isOn = effort !== 'none';
   switch (reasoningEffort) {
     case 'effort':
@@ -93,7 +98,23 @@ function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect)
       return { thinking: { type: isOn ? 'enabled' : 'disabled' } };
     case 'enable_thinking':
       return { enable_thinking: isOn };
+    case 'ollama':
+      return ollamaEffort(effort, model, warnings);
     case 'none':
       return {};
   }
 }
+
+/** Ollama takes `none` for every model, and levels only for models that have levels. */
+function ollamaEffort(effort: ReasoningEffort, model: string, warnings: string[]): JsonObject {
+  if (effort === 'none') return { reasoning_effort: 'none' };
+  if (/gpt-oss/i.test(model)) return { reasoning_effort: ollamaLevels[effort] };
+  warnings.push(
+    `Ollama takes no reasoning level for ${model}, so ${effort} was not sent. The model reasons if it can`,
+  );
+  return {};
+}
+
+const ollamaLevels: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
+  ...{ minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'high' },
+};

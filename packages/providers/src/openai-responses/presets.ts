@@ -26,6 +26,8 @@ const compatible: ResponsesDialect = {
   builtInTools: false,
   runsCustomCalls: false,
   hasPromptCacheKey: false,
+  reportsCut: false,
+  countsTokens: true,
   longCacheModels: [],
 };
 
@@ -38,6 +40,7 @@ const openai: ResponsesDialect = {
   needsMessageIds: false,
   builtInTools: true,
   hasPromptCacheKey: true,
+  reportsCut: true,
   longCacheModels: openaiLongCacheModels,
 };
 
@@ -46,6 +49,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
+    countsTokens: false,
     longCacheModels: [],
     id: 'azure-responses',
     baseUrl: undefined,
@@ -57,6 +61,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openrouter: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
@@ -65,6 +71,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   xai: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],

@@ -1,6 +1,7 @@
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
 import { createProvider } from '../provider/create-provider.ts';
+import { responsesCounter } from '../tokens/token-counter.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -22,7 +23,7 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
-  const { runsCustomCalls } = dialect;
+  const { runsCustomCalls, reportsCut } = dialect;
   const { extraTools = [] } = options;
   const build = (request: ModelRequest) => responsesRequest(request, options, dialect);
   const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
@@ -30,10 +31,12 @@ export function openaiResponses(given: ResponsesOptions): Provider {
     {
       ...owner,
       http: (request) => stored?.http(request) ?? build(request),
+      ...(dialect.countsTokens && { tokenCounter: responsesCounter }),
       reader: (context) =>
         new ResponsesReader(context, owner, {
           extraTools,
           runsCustomCalls,
+          reportsCut,
           onWhole: (response) => stored?.remember(context.request, response),
         }),
       ...(options.background && backgroundOf(build)),

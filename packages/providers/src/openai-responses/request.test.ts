@@ -22,7 +22,8 @@ async function send(request: ModelRequest, options: Options = {}): Promise<SentR
   const { fetch, requests } = fetchOf([sseOf(ended)]);
   const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'sk-key', fetch, ...options });
   const { error } = await provider.complete(request);
-  if (error !== undefined) throw error;
+  // The empty answer ignores a tool choice, which does not matter here.
+  if (error !== undefined && error.kind !== 'model_output_invalid') throw error;
   const [sent] = requests;
   if (sent === undefined) throw new Error('nothing was sent');
   return sent;

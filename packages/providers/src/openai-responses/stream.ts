@@ -23,6 +23,8 @@ interface ResponsesReaderOptions {
   readonly runsCustomCalls?: boolean;
   /** Called with a response that is complete. */
   readonly onWhole?: (response: JsonObject) => void;
+  /** Whether the server reports that it cut an answer. Default: true. */
+  readonly reportsCut?: boolean;
 }
 
 /** Reads one response of the Responses API. */
@@ -32,11 +34,15 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
+  /** The number of tokens at which an unreported cut is assumed. */
+  readonly #cutTokens: number;
   readonly #onWhole: ResponsesReaderOptions['onWhole'];
   #sequence = -1;
 
   constructor(context: ReaderContext, owner: StateOwner, options: ResponsesReaderOptions = {}) {
-    const { extraTools = [], runsCustomCalls = false, onWhole } = options;
+    const { extraTools = [], runsCustomCalls = false, onWhole, reportsCut = true } = options;
+    const { maxOutputTokens = Number.POSITIVE_INFINITY } = context.request;
+    this.#cutTokens = reportsCut ? Number.POSITIVE_INFINITY : maxOutputTokens;
     this.#onWhole = onWhole;
     const { tools = [] } = context.request;
     const extraNames = extraTools.flatMap((tool) => textIn(tool, 'name') ?? []);
@@ -148,7 +154,9 @@ export class ResponsesReader implements WireReader {
 
   #end(status: string, response: JsonObject): void {
     if (status === 'failed') throw failureOf(response);
-    const isWhole = status === 'completed' || status === 'done';
+    const isFinal = status === 'completed' || status === 'done';
+    const isCut = isFinal && (this.#details.usage?.output ?? 0) >= this.#cutTokens;
+    const isWhole = isFinal && !isCut;
     const output = objectsIn(response, 'output');
     const isLast = (index: number) => index === output.length - 1;
     const cut = (item: JsonObject, index: number) => markIncomplete(item, isLast(index));
@@ -156,7 +164,9 @@ export class ResponsesReader implements WireReader {
     this.#items.end(isWhole);
     if (isWhole) this.#onWhole?.(response);
     const { hasCalls, isRefused } = this.#items;
-    const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
+    const stop: Stop = isCut
+      ? { reason: 'length', raw: status, cause: 'max_output_tokens' }
+      : stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
     const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';
     this.#stop = isRefused && isAnswer ? { ...stop, reason: 'refusal' } : stop;
   }

@@ -3,11 +3,14 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type {
   DescribedRequest,
   Provider,
+  QueryOptions,
   StreamContext,
   StreamStep,
 } from '../contract/provider.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { createProvider } from '../provider/create-provider.ts';
+import { readContextWindow } from '../tokens/context-window.ts';
+import { countTokensWith } from '../tokens/token-counter.ts';
 import type { Clock } from '../transport/clock.ts';
 import { NetworkFailure } from '../transport/failures.ts';
 import { HttpExchange } from '../transport/http-exchange.ts';
@@ -26,13 +29,24 @@ import type { Wire } from './wire.ts';
  */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
-  return createProvider(
+  const { model, tokenCounter, windowSource } = wire;
+  const provider = createProvider(
     wire.provider,
-    wire.model,
+    model,
     (request, context) =>
       abortOnReturn((returned) => streamWire(wire, transport, request, { ...context, returned })),
     (request) => describeRequest(wire.http(request)),
   );
+  return {
+    ...provider,
+    ...(tokenCounter && {
+      countTokens: countTokensWith(tokenCounter, (request) => wire.http(request), transport),
+    }),
+    ...(windowSource && {
+      contextTokens: async ({ signal }: QueryOptions = {}) =>
+        readContextWindow({ ...windowSource(), ...transport, model, loads: true, signal }),
+    }),
+  };
 }
 
 interface WireStreamContext extends StreamContext {

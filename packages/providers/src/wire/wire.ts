@@ -1,5 +1,7 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { WindowOptions } from '../tokens/context-window.ts';
+import type { TokenCounter } from '../tokens/token-counter.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 
 /** One provider's protocol, without any I/O. */
@@ -13,6 +15,10 @@ export interface Wire {
    */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
+  /** How the provider counts tokens. Default: it has no endpoint for that. */
+  readonly tokenCounter?: TokenCounter | undefined;
+  /** Where to read the context window. Default: the server does not tell it. */
+  readonly windowSource?: (() => WindowSource) | undefined;
   /**
    * Adds what expires, such as a token or a signature, right before the request is sent. The body
    * must stay as it is. Default: the request is sent as `http` built it.
@@ -77,3 +83,6 @@ export interface LastAppend {
   readonly text: string;
   readonly append: (text: string) => void;
 }
+
+/** A server that tells the context window, and the key for it. */
+type WindowSource = Pick<WindowOptions, 'server' | 'baseUrl' | 'apiKey'>;
