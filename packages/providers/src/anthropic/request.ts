@@ -11,6 +11,7 @@ import {
   streamHeaders,
 } from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
+import { refuseUnsupported } from '../wire/check-request.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import { conversationOf, type MessageTurn } from './messages.ts';
@@ -26,6 +27,7 @@ const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 
 export function anthropicRequest(request: ModelRequest, options: AnthropicOptions): HttpRequest {
   const { model, betas = [] } = options;
+  refuseUnsupported(request, 'the Messages API', ['candidates', 'logprobs']);
   const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
   const messages = toMessages(request, { provider: providerId, model, ids: toolCallIds });
   const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));

@@ -31,6 +31,7 @@ function chatBody(
   const said = isInWords ? withSchemaInWords(request, request.output) : request;
   const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
+  const { candidates, logprobs } = request;
   const body: JsonObject = {
     model,
     messages: chatMessages(messages, dialect),
@@ -41,6 +42,8 @@ function chatBody(
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
+    ...(candidates === undefined ? {} : { n: candidates }),
+    ...(logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs }),
     ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),

@@ -66,14 +66,15 @@ async function* streamWire(
     const trace = transport.sendsTrace ? context.trace : undefined;
     exchange = new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
     await reading.open(exchange);
-    let progress: 'reading' | 'done' | 'over' = 'reading';
+    let progress: ResponseReader['progress'] = 'reading';
     for (;;) {
       const bytes = await exchange.read();
       if (bytes === undefined) break;
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
-        exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
+        if (progress !== 'answered')
+          exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
       if (deltas.length === 0) continue;
