@@ -159,7 +159,7 @@ const moderation = {
   },
   output: { type: 'error', code: 'unavailable', message: 'later' },
 };
-const flagged = { about: 'input', category: 'violence', flagged: true, score: 0.75 };
+const flagged = { about: 'input', category: 'violence', flagged: true, score: 0.75 } as const;
 
 /** Minimal streams in the documented formats, for what no recording shows. */
 const written: readonly (readonly [
