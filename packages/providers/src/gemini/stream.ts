@@ -1,5 +1,6 @@
 import type { DeltaWriter, JsonObject, JsonValue, Stop } from '@millrace/core';
 import { Alternatives } from '../answer/alternatives.ts';
+import { hasSources, ratingsIn } from '../answer/grounding.ts';
 import { geminiLogprobs } from '../answer/logprobs.ts';
 import { SafetyRatings } from '../answer/reported-details.ts';
 import { errorReportIn } from '../errors/error-report.ts';
@@ -9,7 +10,6 @@ import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.t
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 import { clip, failureOf, stopReasons } from './errors.ts';
-import { hasSources, ratingsIn } from './grounding.ts';
 import { TextBlocks } from './text-blocks.ts';
 import { GeminiToolCalls } from './tool-calls.ts';
 import { UsageTally } from './usage.ts';

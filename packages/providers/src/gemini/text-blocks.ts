@@ -5,13 +5,13 @@ import {
   parseJson,
   type ReasoningWriter,
 } from '@millrace/core';
+import { Sources } from '../answer/grounding.ts';
 import { type LogprobEntry, Logprobs } from '../answer/logprobs.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { textIn } from '../json/fields.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
-import { Sources } from './grounding.ts';
 import { partState } from './part-state.ts';
 
 /** Far below the limit of one append. */

@@ -1,7 +1,7 @@
 import type { JsonArray, JsonObject, SafetyRating } from '@millrace/core';
-import { ratingOf } from '../answer/reported-details.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
+import { ratingOf } from './reported-details.ts';
 
 /** Far more than any answer has. */
 const maxSupports = 1024;
