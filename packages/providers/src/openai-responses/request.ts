@@ -36,7 +36,9 @@ function responsesBody(
   refuseUnsupported(request, 'the Responses API', ['candidates']);
   // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
-  const store = optionsFor(id, request)['store'] ?? options.store ?? false;
+  const { background = false, sendsOnlyNew = false } = options;
+  const isStored = options.store ?? (background || sendsOnlyNew);
+  const store = optionsFor(id, request)['store'] ?? isStored;
   const messages = toMessages(request, { provider: id, model });
   const body: JsonObject = {
     model,
@@ -44,6 +46,7 @@ function responsesBody(
     stream: true,
     store,
     ...(request.logprobs === undefined ? {} : { top_logprobs: request.logprobs }),
+    ...(background ? { background } : {}),
     ...reasoningFields(request, options, store !== false),
     ...outputFields(request, warnings),
     ...toolFields(request, options, warnings),

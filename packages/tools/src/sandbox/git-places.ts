@@ -1,7 +1,8 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
+import { maxRepositories, type RepositorySearch } from '../git/repository-search.ts';
 
 /**
  * Places in the workspace that make git run programs: settings and hooks of the repository, of its
@@ -9,7 +10,7 @@ import { readGitSettings } from '../git/read-git-settings.ts';
  * the settings somewhere else, and places that the settings name. Missing folders are created,
  * because git accepts empty ones.
  */
-export function gitPlaces(root: string): readonly string[] {
+export function gitPlaces(root: string, repositories: RepositorySearch): readonly string[] {
   const found = new Set<string>();
   const search = { root, found, seen: new Set<string>() };
   const git = join(root, '.git');
@@ -20,7 +21,7 @@ export function gitPlaces(root: string): readonly string[] {
     for (const name of ['config', 'hooks']) found.add(join(root, name));
   if (entryOf(git) === undefined) found.add(git);
   addWorktree(root, search);
-  for (const { folder, isBare } of findRepositories(root)) {
+  for (const { folder, isBare } of repositories.find(root)) {
     if (isBare) addRepository(folder, folder, search);
     else addWorktree(folder, search);
   }
@@ -44,9 +45,6 @@ function addWorktree(worktree: string, search: Search): void {
   if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
 }
 
-/** Maximum number of repositories of which places are guarded. */
-const maxRepositories = 100;
-
 function addRepository(git: string, worktree: string, search: Search): void {
   const { root, found, seen } = search;
   if (seen.has(git) || seen.size >= maxRepositories) return;
@@ -55,7 +53,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const common = contentOf(at('commondir'))?.trim();
   // Git takes settings and hooks of a linked worktree from the common folder.
   if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
-  const isInside = git.startsWith(root + sep) && entryOf(git)?.isDirectory() === true;
+  const isInside = isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
@@ -67,10 +65,17 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const text = contentOf(at('config'));
   if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
     found.add(at('config.worktree'));
+  for (const file of [at('config'), at('config.worktree'), ...userConfigFiles(process.env)])
+    addNamed(file, { worktree, home: homedir(), found, read: new Set() });
+}
+
+/** The configuration files of the user and of the system. Their relative paths are in the workspace. */
+function userConfigFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const home = homedir();
-  const files = ['.gitconfig', '.config/git/config'].map((name) => join(home, name));
-  for (const file of [at('config'), at('config.worktree'), ...files])
-    addNamed(file, { worktree, home, found, read: new Set() });
+  const folder = env['XDG_CONFIG_HOME'] || join(home, '.config');
+  const named = [env['GIT_CONFIG_GLOBAL'], env['GIT_CONFIG_SYSTEM']].map((file) => file ?? '');
+  const usual = [join(home, '.gitconfig'), join(folder, 'git/config'), '/etc/gitconfig'];
+  return [...new Set([...usual, join(home, '.config/git/config'), ...named])].filter(isAbsolute);
 }
 
 interface NamedSearch {
@@ -101,52 +106,21 @@ function addNamed(file: string, search: NamedSearch): void {
   }
 }
 
-const maxDepth = 6;
-const maxFolders = 2000;
-
-interface FoundRepository {
-  readonly folder: string;
-  /** Whether the folder itself is the repository, without files of a worktree. */
-  readonly isBare: boolean;
-}
-
-/**
- * Finds repositories in folders below the root, those near the root first. Folders of packages are
- * not searched, because they are large.
- */
-function findRepositories(root: string): readonly FoundRepository[] {
-  const repositories: FoundRepository[] = [];
-  const folders = [root];
-  for (let at = 0; at < folders.length && at < maxFolders; at++) {
-    const folder = folders[at] ?? root;
-    const entries = entriesOf(folder);
-    const names = new Set(entries.map(({ name }) => name));
-    const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.has(name));
-    if (folder !== root && (isBare || names.has('.git'))) repositories.push({ folder, isBare });
-    if (repositories.length >= maxRepositories) break;
-    const depth = relative(root, folder).split(sep).length;
-    if (isBare || depth >= maxDepth || folders.length > maxFolders) continue;
-    for (const entry of entries)
-      if (entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
-        folders.push(join(folder, entry.name));
-  }
-  return repositories;
-}
-
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
-
 /** Returns undefined if nothing is there, or if this user cannot reach it. */
 export function entryOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** A file `.git` can name a path through a link, and nothing may be created elsewhere. */
+function isFolderInside(path: string, root: string): boolean {
+  try {
+    return lstatSync(path).isDirectory() && realpathSync(path).startsWith(root + sep);
+  } catch {
+    return false;
   }
 }
 

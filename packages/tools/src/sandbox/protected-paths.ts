@@ -1,6 +1,7 @@
 import { readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import type { RepositorySearch } from '../git/repository-search.ts';
 import { entryOf, gitPlaces } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
@@ -28,6 +29,7 @@ interface PlanOptions {
   readonly root: string;
   /** Whether the command can change the workspace. */
   readonly canChange: boolean;
+  readonly repositories: RepositorySearch;
   /** Real paths that commands can change, the workspace included. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
@@ -43,9 +45,10 @@ interface PlanOptions {
  * because a process there could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, canChange, writable, keys, startUp, hide, protect } = options;
+  const { root, canChange, repositories, writable, keys, startUp, hide, protect } = options;
   const planner = new Planner(writable);
-  for (const path of canChange ? gitPlaces(root) : []) planner.guard(path, 'read-only', true);
+  const ofGit = canChange ? gitPlaces(root, repositories) : [];
+  for (const path of ofGit) planner.guard(path, 'read-only', true);
   for (const path of startUp) planner.guard(path, 'read-only', true);
   for (const path of protect) planner.guard(resolve(root, path), 'read-only', false);
   for (const path of keys) planner.guard(path, 'hidden', true);
@@ -112,13 +115,25 @@ class Planner {
   plan(): GuardPlan {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
     const isCovered = (path: string, by: GuardedPath['guard']) =>
-      all.some((other) => other.guard === by && other.path !== path && isBelow(other.path, path));
+      all.some(
+        (other) => other.guard === by && isBelow(other.path, path) && !this.#isShown(path, other),
+      );
     // What is below a hidden folder does not exist for the command. What is below a read-only
     // folder needs no guard, and a mount for a pinned path would make it writable again.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
     return { guarded: all.filter(isVisible), watched };
+  }
+
+  /**
+   * Tells whether a path is visible although a folder above it is hidden: a writable folder between
+   * them is mounted again. A project can hide the folder above the workspace without being trusted.
+   */
+  #isShown(path: string, { path: above, guard }: GuardedPath): boolean {
+    const isBetween = (folder: string) =>
+      (folder === above || isBelow(above, folder)) && isBelow(folder, path);
+    return guard === 'hidden' && this.#writable.some(isBetween);
   }
 }
 
