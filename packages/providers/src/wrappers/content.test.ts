@@ -107,7 +107,11 @@ describe('19: a cache of answers', () => {
     expect(again.item.parts).toEqual(once.item.parts);
     expect(again.stop.reason).toBe('tool_use');
     const long = () => streamReply([sseText(textEvent('Sun'), finishEvent('length'))]);
-    server.reply(errorReply('openai-chat', 503, { type: 'overloaded', message: 'busy' }), long(), long());
+    server.reply(
+      errorReply('openai-chat', 503, { type: 'overloaded', message: 'busy' }),
+      long(),
+      long(),
+    );
     await cached.complete(asking());
     await cached.complete(asking());
     await cached.complete(asking());
