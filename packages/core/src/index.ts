@@ -144,6 +144,7 @@ export {
   addDecimals,
   addUsage,
   type Cost,
+  cachedPercent,
   compareDecimals,
   isDecimal,
   noUsage,

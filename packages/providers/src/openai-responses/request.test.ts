@@ -161,7 +161,7 @@ describe('a request', () => {
     [{ name: 'sql' }, { type: 'custom', name: 'sql' }],
   ])('has the tool choice %j as %j', async (toolChoice, expected) => {
     const tools = [{ name: 'get_tide', inputSchema: {} }];
-    const extraTools = [{ type: 'custom', name: 'sql' }];
+    const extraTools = [{ type: 'custom', name: 'sql' }] as const;
     const { body } = await send(
       { items: [user('Hi')], tools, toolChoice: toolChoice as 'auto' },
       { extraTools },
@@ -170,7 +170,7 @@ describe('a request', () => {
   });
 
   test('has tools of the provider, which take the place of ours with the same name', async () => {
-    const extraTools = [{ type: 'web_search' }, { type: 'custom', name: 'sql' }];
+    const extraTools = [{ type: 'web_search' }, { type: 'custom', name: 'sql' }] as const;
     const tools = [{ name: 'sql', inputSchema: {} }];
     const { body } = await send(
       { items: [user('Hi')], tools },
@@ -247,6 +247,18 @@ describe('a request', () => {
       prompt_cache_retention: '24h',
     });
     expect(responsesFaults(body)).toEqual([]);
+  });
+
+  test('has a cache key only for servers that are known to take one', async () => {
+    const keyFor = async (options: Options) => {
+      const request = { items: [user('Hi')], cache: { upTo: [], key: 'k' } };
+      return (await send(request, options)).body['prompt_cache_key'];
+    };
+    const baseUrl = 'https://x.example/v1';
+    for (const preset of ['openai', 'azure', 'openrouter', 'xai'] as const)
+      expect([preset, await keyFor({ preset, baseUrl })]).toEqual([preset, 'k']);
+    for (const preset of ['compatible', 'lm-studio'] as const)
+      expect([preset, await keyFor({ preset, baseUrl })]).toEqual([preset, undefined]);
   });
 
   test('asks for a long life of the cache only where that is known to be taken', async () => {
