@@ -91,3 +91,25 @@ export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
 export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';
+export {
+  type AnswerCacheOptions,
+  type AnswerStore,
+  cacheAnswers,
+  type MemoryAnswerStoreOptions,
+  memoryAnswerStore,
+} from './wrappers/cache-answers.ts';
+export { type FallbackOptions, withFallback } from './wrappers/fallback.ts';
+export {
+  type AnswerPiece,
+  type GuardrailOptions,
+  type GuardrailVerdict,
+  guardrail,
+} from './wrappers/guardrail.ts';
+export { type HedgeOptions, hedgeRequests } from './wrappers/hedge.ts';
+export {
+  logRequests,
+  type RequestLogEntry,
+  type RequestLogHead,
+  type RequestLogOptions,
+} from './wrappers/log-requests.ts';
+export { type RedactionOptions, type RedactionRule, redactText } from './wrappers/redact-text.ts';

@@ -144,11 +144,21 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
       return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
     case 'compacted':
       return fact.itemIds.includes(item) ? withoutSummary(fact) : fact;
+    case 'response_finished':
+      return fact.itemId === item && fact.details !== undefined ? withoutOther(fact) : fact;
     case 'command_queued':
       return { ...fact, command: redactCommand(fact.command, item) };
     default:
       return fact;
   }
+}
+
+type Finished = Extract<Fact, { type: 'response_finished' }>;
+
+/** The provider's own fields can repeat what the model wrote. */
+function withoutOther({ details, ...fact }: Finished): Fact {
+  const { other: _own, stopSequence: _matched, ...rest } = details ?? {};
+  return { ...fact, details: rest };
 }
 
 type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;

@@ -5,6 +5,7 @@ import { objectsIn } from '../json/fields.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
+import { refuseUnsupported } from '../wire/check-request.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import type { MessagesHost } from './host.ts';
@@ -21,6 +22,7 @@ export function anthropicRequest(
 ): HttpRequest {
   const { model, betas: requested = [] } = options;
   const { provider } = host;
+  refuseUnsupported(request, 'the Messages API', ['candidates', 'logprobs']);
   const maxCachePoints = maxPoints - ownPoints(request, options);
   const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
   const conversation = conversationOf(messages, request.cache, rulesOf(options, host));

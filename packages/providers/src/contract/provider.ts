@@ -6,6 +6,7 @@ import type {
   ItemId,
   JsonObject,
   JsonValue,
+  ResponseDetails,
   Stop,
   TraceContext,
   Usage,
@@ -104,6 +105,8 @@ export interface ResponseEnd {
   readonly model?: string | undefined;
   /** The provider's id of the response. Its support asks for it. */
   readonly responseId?: string | undefined;
+  /** What else the provider reported: tier, safety ratings, timings. Absent if nothing. */
+  readonly details?: ResponseDetails | undefined;
   /**
    * What the provider's API could not express, and what was sent instead. For example, a schema that
    * the provider cannot enforce.

@@ -49,18 +49,26 @@ function withPossibleOutput(
 /** The `generationConfig`. Undefined if the request sets none of its fields. */
 function generationConfig(model: string, request: ModelRequest): JsonObject | undefined {
   const { maxOutputTokens, temperature, topP, stopSequences, output, reasoning } = request;
+  const { candidates } = request;
   const thinking = reasoning === undefined ? undefined : thinkingConfig(model, reasoning);
   const config: JsonObject = {
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { topP }),
     ...(stopSequences === undefined ? {} : { stopSequences }),
+    ...(candidates === undefined ? {} : { candidateCount: candidates }),
+    ...logprobFields(request),
     ...(output === undefined
       ? {}
       : { responseMimeType: 'application/json', responseJsonSchema: output.schema }),
     ...(thinking === undefined ? {} : { thinkingConfig: thinking }),
   };
   return Object.keys(config).length === 0 ? undefined : config;
+}
+
+function logprobFields({ logprobs }: ModelRequest): JsonObject {
+  if (logprobs === undefined) return {};
+  return { responseLogprobs: true, ...(logprobs === 0 ? {} : { logprobs }) };
 }
 
 /**

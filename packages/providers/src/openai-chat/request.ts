@@ -36,6 +36,7 @@ function chatBody(
   const said = isInWords ? withSchemaInWords(request, request.output) : request;
   const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
+  const { candidates, logprobs } = request;
   const body: JsonObject = {
     model,
     messages: chatMessages(messages, dialect, {
@@ -50,6 +51,8 @@ function chatBody(
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
     ...(reasoning === undefined ? {} : effortFields(reasoning, model, dialect, warnings)),
+    ...(candidates === undefined ? {} : { n: candidates }),
+    ...(logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs }),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...cacheKey(cache, dialect),
   };

@@ -7,6 +7,7 @@ import {
   parseJson,
   type Stop,
 } from '@millrace/core';
+import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
@@ -167,11 +168,14 @@ export class ResponseReader {
   }
 
   #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
-    const { usage, model, responseId } = this.#reader.details;
+    const { usage, ...reported } = this.#reader.details;
+    const { model, responseId } = reported;
+    const details = toDetails(reported);
     return {
       usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
+      ...(details === undefined ? {} : { details }),
       ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),
     };
   }

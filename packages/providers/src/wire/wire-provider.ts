@@ -84,7 +84,7 @@ async function* streamWire(
       new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
     exchange = connect();
     await reading.open(exchange);
-    let progress: 'reading' | 'done' | 'over' = 'reading';
+    let progress: ResponseReader['progress'] = 'reading';
     let reconnects = 0;
     for (;;) {
       const bytes: Uint8Array | NetworkFailure | undefined = await readOrBreak(exchange);
@@ -101,7 +101,8 @@ async function* streamWire(
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
-        exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
+        if (progress !== 'answered')
+          exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
       if (deltas.length === 0) continue;
