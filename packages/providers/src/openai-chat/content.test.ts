@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { Attachment } from '../history/attachment.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { chatFaults } from '../testing/rules/chat.ts';
+import { chatFaults } from '../scripted-server/rules/openai-chat.ts';
 import type { ChatOptions, ChatPreset } from './options.ts';
 import { openaiChat } from './provider.ts';
 

@@ -5,16 +5,16 @@ import { gemini } from '../gemini/provider.ts';
 import type { ChatPreset } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
+import { anthropicFaults } from '../scripted-server/rules/anthropic.ts';
+import { geminiFaults } from '../scripted-server/rules/gemini.ts';
+import { chatFaults } from '../scripted-server/rules/openai-chat.ts';
+import { responsesFaults } from '../scripted-server/rules/openai-responses.ts';
 import { readAnthropic } from './oracle/anthropic.ts';
 import { readChat } from './oracle/chat.ts';
 import type { Expected } from './oracle/expected.ts';
 import { readGemini } from './oracle/gemini.ts';
 import { readResponses } from './oracle/responses.ts';
 import type { Wire } from './recordings.ts';
-import { anthropicFaults } from './rules/anthropic.ts';
-import { chatFaults } from './rules/chat.ts';
-import { geminiFaults } from './rules/gemini.ts';
-import { responsesFaults } from './rules/responses.ts';
 
 export const readers: Readonly<Record<Wire, (lines: readonly string[]) => Expected>> = {
   'openai-chat': readChat,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
 import { type GeminiRules, geminiFaults } from './gemini.ts';
 
 const call = (id: string, port: string) => ({

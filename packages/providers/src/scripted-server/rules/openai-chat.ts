@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   faultIf,
+  fieldsOf,
   isList,
   isNonEmptyText,
   isObject,
@@ -10,6 +10,7 @@ import {
   objectsOf,
   repeated,
   requestOf,
+  textOf,
 } from './document.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
@@ -52,6 +53,13 @@ export function chatFaults(body: unknown, rules: ChatRules = {}): readonly strin
   ];
 }
 
+/** Recognizes OpenAI's reasoning models, with or without a vendor before the name. */
+export function isReasoningModel(model: string): boolean {
+  return /^(?:openai\/)?(?:o[1-9]|gpt-5(?:-(?:mini|nano|pro|codex))?)(?:-\d{4}-\d{2}-\d{2})?$/.test(
+    model,
+  );
+}
+
 const sampling = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'max_tokens'];
 
 function settingFaults(request: JsonObject, rules: ChatRules): readonly string[] {
@@ -84,7 +92,7 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   return [
     ...tools.flatMap((tool, index) => [
       ...faultIf(tool['type'] !== 'function', `tools[${index}].type: not function`),
-      ...faultIf(names[index] === '', `tools[${index}].function.name: missing`),
+      ...nameFaults(names[index] ?? '', `tools[${index}].function.name`),
       ...faultIf(
         !isObject(fieldsOf(tool['function'])['parameters']),
         `tools[${index}].function.parameters: not a schema`,
@@ -106,8 +114,18 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   ];
 }
 
+/** The form of a function name at OpenAI. */
+export function nameFaults(name: string, at: string): readonly string[] {
+  if (name === '') return [`${at}: missing`];
+  return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(name), `${at}: ${name} is not a valid name`);
+}
+
 function formatFaults(request: JsonObject): readonly string[] {
   const format = fieldsOf(request['response_format']);
+  if (format['type'] === 'json_object') {
+    const isNamed = /json/i.test(JSON.stringify(request['messages'] ?? ''));
+    return faultIf(!isNamed, 'messages: must contain the word json');
+  }
   if (format['type'] !== 'json_schema') return [];
   const { name, schema } = fieldsOf(format['json_schema']);
   return [

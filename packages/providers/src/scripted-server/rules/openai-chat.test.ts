@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ChatRules, chatFaults } from './chat.ts';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
+import { type ChatRules, chatFaults } from './openai-chat.ts';
 
 const call = (id: string, name: string) => ({
   id,

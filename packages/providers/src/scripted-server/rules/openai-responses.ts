@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   faultIf,
+  fieldsOf,
   isList,
   isNonEmptyText,
   isObject,
@@ -10,7 +10,9 @@ import {
   objectsOf,
   repeated,
   requestOf,
+  textOf,
 } from './document.ts';
+import { nameFaults } from './openai-chat.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
 /**
@@ -62,7 +64,7 @@ function toolFaults(request: JsonObject): readonly string[] {
     ...functions.flatMap(({ name, parameters, function: nested }, index) =>
       nested === undefined
         ? [
-            ...faultIf(!isNonEmptyText(name), `tools: function ${index} has no name`),
+            ...nameFaults(textOf(name), `tools: the name of function ${index}`),
             ...faultIf(!isObject(parameters), `tools: function ${index} has no parameters`),
           ]
         : [],
@@ -102,6 +104,9 @@ function responseInputFaults(
     ...faultIf(items.length === 0, 'input: none'),
     ...items.flatMap((item, index) => itemFaults(item, `input[${index}]`, isStateless)),
     ...repeated(ids.filter(Boolean)).map((id) => `input: the call ${id} twice`),
+    ...repeated(items.map(({ id }) => textOf(id)).filter(Boolean)).map(
+      (id) => `input: the item ${id} twice`,
+    ),
     ...answerFaults(items),
     ...followerFaults(items),
   ];
@@ -118,10 +123,35 @@ function kindOf(item: JsonObject): Kind {
 
 const callId = (item: JsonObject) => textOf(item['call_id']);
 
+/** The API creates ids with these prefixes, and rejects others. */
+const idPrefixes: Readonly<Partial<Record<Kind, string>>> = {
+  assistant: 'msg',
+  reasoning: 'rs',
+};
+
+/** Maximum length of a call id. */
+const maxCallIdLength = 64;
+
+function idFaults(item: JsonObject, at: string): readonly string[] {
+  const prefix = item['type'] === 'function_call' ? 'fc' : idPrefixes[kindOf(item)];
+  const { id } = item;
+  return [
+    ...faultIf(
+      prefix !== undefined && id !== undefined && !textOf(id).startsWith(prefix),
+      `${at}.id: must begin with ${prefix}`,
+    ),
+    ...faultIf(
+      callId(item).length > maxCallIdLength,
+      `${at}.call_id: longer than ${maxCallIdLength}`,
+    ),
+  ];
+}
+
 function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
   const isOpen = item['status'] === 'in_progress' || item['status'] === 'incomplete';
   return [
     ...faultIf(isOpen, `${at}.status: ${textOf(item['status'])}`),
+    ...idFaults(item, at),
     ...ownFaults(item, at, isStateless),
   ];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
-import { responsesFaults } from './responses.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
+import { responsesFaults } from './openai-responses.ts';
 
 const thought = (more: object = {}) => ({
   type: 'reasoning',

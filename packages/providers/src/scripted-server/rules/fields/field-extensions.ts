@@ -1,0 +1,67 @@
+import type { WireName } from '../../answers/wire-answer.ts';
+
+/** A field that compatible servers have, but the provider's own SDK does not. */
+export interface FieldExtension {
+  /** The shape in the table of the wire. */
+  readonly shape: string;
+  /** The field, as in a `FieldTable`. */
+  readonly field: string;
+  /** The servers that need it, and what for. */
+  readonly why: string;
+}
+
+const assistant = 'ChatCompletionAssistantMessageParam';
+
+/** All fields that this package sends beyond the types of the SDKs. */
+export const fieldExtensions: Readonly<Record<WireName, readonly FieldExtension[]>> = {
+  anthropic: [],
+  gemini: [],
+  'openai-responses': [],
+  'openai-chat': [
+    {
+      shape: 'Body',
+      field: 'thinking?:any',
+      why: 'DeepSeek turns reasoning on and off with it.',
+    },
+    {
+      shape: 'Body',
+      field: 'enable_thinking?:bool',
+      why: 'Servers of Qwen and z.ai turn reasoning on and off with it.',
+    },
+    {
+      shape: 'Body',
+      field: 'reasoning?:any',
+      why: 'OpenRouter takes the effort for all models in it.',
+    },
+    {
+      shape: assistant,
+      field: 'reasoning_content?:str',
+      why: 'DeepSeek, vLLM and llama.cpp need the reasoning of earlier answers back.',
+    },
+    {
+      shape: assistant,
+      field: 'reasoning?:str',
+      why: 'Ollama and newer vLLM need the reasoning of earlier answers back.',
+    },
+    {
+      shape: assistant,
+      field: 'reasoning_text?:str',
+      why: 'Some gateways send reasoning in it, and need it back in the same field.',
+    },
+    {
+      shape: assistant,
+      field: 'reasoning_details?:any',
+      why: 'OpenRouter needs signed and encrypted reasoning back.',
+    },
+    {
+      shape: 'ChatCompletionToolMessageParam',
+      field: 'name?:str',
+      why: 'Mistral needs the name of the tool with its result.',
+    },
+    {
+      shape: 'ChatCompletionMessageFunctionToolCall',
+      field: 'extra_content?:any',
+      why: 'Gemini needs the signature of a call back.',
+    },
+  ],
+};
