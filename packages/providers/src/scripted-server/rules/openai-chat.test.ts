@@ -137,6 +137,12 @@ describe('the rules of Chat Completions', () => {
     ['the old limit of one', put('max_tokens', 9), 'max_tokens: refused', everyRule],
     ['a tool of no type', put('tools.0.type', 'x'), 'tools[0].type: not function'],
     ['a tool without name', put('tools.1.function.name', ''), 'tools[1].function.name: missing'],
+    ['a tool with a bad name', put('tools.1.function.name', 'a.b'), 'a.b is not a valid name'],
+    [
+      'JSON without the word',
+      put('response_format', { type: 'json_object' }),
+      'messages: must contain the word json',
+    ],
     ['a tool without schema', drop('tools.1.function.parameters'), 'parameters: not a schema'],
     ['two tools of a name', put('tools.1.function.name', 'get_tide'), 'tools: get_tide twice'],
     ['a choice of no tool', put('tool_choice.function.name', 'x'), 'x is not a tool'],
