@@ -34,12 +34,12 @@ interface WireTable {
 const tables: readonly WireTable[] = [
   {
     path: 'anthropic.ts',
-    body: 'BetaMessagesBody',
+    body: 'AnyMessagesBody',
     name: 'anthropicFields',
     sdk: '@anthropic-ai/sdk',
   },
-  { path: 'openai-chat.ts', body: 'ChatBody', name: 'chatFields', sdk: 'openai' },
-  { path: 'openai-responses.ts', body: 'ResponsesBody', name: 'responsesFields', sdk: 'openai' },
+  { path: 'openai-chat.ts', body: 'AnyChatBody', name: 'chatFields', sdk: 'openai' },
+  { path: 'openai-responses.ts', body: 'AnyResponsesBody', name: 'responsesFields', sdk: 'openai' },
   { path: 'gemini.ts', body: 'GeminiRequest', name: 'geminiFields', sdk: '@google/genai' },
 ];
 

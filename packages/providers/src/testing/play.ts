@@ -1,7 +1,8 @@
-import { countingIds, type Delta, itemId } from '@millrace/core';
+import { countingIds, type Delta } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf } from './fetch-of.ts';
+import { helloItems } from './hello-items.ts';
 import { hasSharedRecordings, recordingsOf, type Wire } from './recordings.ts';
 import type { WireUnderTest } from './wire-table.ts';
 
@@ -30,9 +31,7 @@ interface Played {
   readonly reads: number;
 }
 
-const hello: ModelRequest = {
-  items: [{ id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
-};
+const hello: ModelRequest = { items: helloItems };
 
 /** Sends a request to a wire whose response consists of these chunks. */
 export async function play(

@@ -86,7 +86,6 @@ describe('the rules of Messages', () => {
 
   testEachFault<AnthropicRules>(anthropicFaults, good, [
     ['no model', drop('model'), 'model: missing'],
-    ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no limit', all(drop('max_tokens'), drop('thinking')), 'max_tokens: missing'],
     ['a broken limit', put('max_tokens', 2000.5), 'max_tokens: missing'],
     ['an empty system text', put('system.0.text', ''), 'system: not texts'],
@@ -106,10 +105,18 @@ describe('the rules of Messages', () => {
     ['a forced tool with thinking', put('tool_choice.type', 'any'), 'refused with thinking'],
     ['a tool with a bad name', put('tools.0.name', 'get tide'), 'tools[0].name: get tide is not'],
     ['two sampling settings', all(drop('thinking'), sampled), 'top_p: beside temperature'],
-    ['a blank stop sequence', put('stop_sequences', ['END', ' ']), 'stop_sequences: without visible'],
+    [
+      'a blank stop sequence',
+      put('stop_sequences', ['END', ' ']),
+      'stop_sequences: without visible',
+    ],
     [
       'five cache points',
-      all(...[0, 1].map(marked('tools')), marked('system')(0), ...[0, 1].map(marked('messages.0.content'))),
+      all(
+        ...[0, 1].map(marked('tools')),
+        marked('system')(0),
+        ...[0, 1].map(marked('messages.0.content')),
+      ),
       'cache_control: 5 cache points, but at most 4',
     ],
     [
@@ -123,7 +130,11 @@ describe('the rules of Messages', () => {
       'messages: a turn that continues must start with thinking',
     ],
     ['an unknown choice', put('tool_choice.type', 'required'), 'tool_choice.type: required'],
-    ['a choice without tools', all(drop('tools'), put('tool_choice', { type: 'none' })), 'no tools'],
+    [
+      'a choice without tools',
+      all(drop('tools'), put('tool_choice', { type: 'none' })),
+      'no tools',
+    ],
     ['undefined', put('top_p', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('messages.0.content.0.text', 'x\ud800'), 'a lone surrogate'],
     ['a lone surrogate in input', put('messages.1.content.5.input', { a: '\ud800' }), 'surrogate'],

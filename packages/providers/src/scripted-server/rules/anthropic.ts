@@ -29,7 +29,6 @@ export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): read
   return [
     ...documentFaults(body),
     ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
-    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...faultIf(!(Number.isInteger(limit) && numberOf(limit) > 0), 'max_tokens: missing'),
     ...systemFaults(request['system']),
     ...samplingFaults(request),

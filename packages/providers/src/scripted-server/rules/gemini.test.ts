@@ -121,7 +121,11 @@ describe('the rules of Gemini', () => {
       'a budget and',
     ],
     ['an unknown mode', put('toolConfig.functionCallingConfig.mode', 'auto'), 'mode auto'],
-    ['a tool without name', drop('tools.0.functionDeclarations.1.name'), 'the name of function 1: missing'],
+    [
+      'a tool without name',
+      drop('tools.0.functionDeclarations.1.name'),
+      'the name of function 1: missing',
+    ],
     ['two schemas', put('tools.0.functionDeclarations.0.parameters', {}), 'has two schemas'],
     [
       'two tools of a name',

@@ -62,7 +62,6 @@ describe('the rules of Chat Completions', () => {
 
   testEachFault<ChatRules>(chatFaults, good, [
     ['no model', put('model', ''), 'model: missing'],
-    ['a body that does not stream', put('stream', false), 'stream: not true'],
     ['no messages', put('messages', []), 'messages: none'],
     ['undefined', put('seed', undefined), 'undefined is not JSON'],
     ['a hole', put('stop', new Array(1)), '.stop[0]: undefined is not JSON'],

@@ -45,7 +45,6 @@ export function chatFaults(body: unknown, rules: ChatRules = {}): readonly strin
   return [
     ...documentFaults(body),
     ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
-    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...settingFaults(request, rules),
     ...toolFaults(request, rules),
     ...formatFaults(request),

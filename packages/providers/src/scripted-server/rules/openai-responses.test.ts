@@ -19,7 +19,12 @@ const call = (id: string) => ({
 });
 const answer = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'six' });
 
-const object = () => ({ type: 'object', properties: {}, required: [], additionalProperties: false });
+const object = () => ({
+  type: 'object',
+  properties: {},
+  required: [],
+  additionalProperties: false,
+});
 
 const good = () => ({
   model: 'gpt-5.1',
@@ -68,6 +73,19 @@ describe('the rules of Responses', () => {
     expect(responsesFaults(good())).toEqual([]);
   });
 
+  test('accept results of calls that the provider stored', () => {
+    const body = { ...good(), input: [answer('call_1')] };
+    expect(responsesFaults(body)).toEqual(['input[0]: answers call_1, which is not open']);
+    expect(responsesFaults({ ...body, previous_response_id: 'resp_1' })).toEqual([]);
+  });
+
+  test('accept a text, and no input where the provider stored it', () => {
+    const { input: _items, ...rest } = good();
+    expect(responsesFaults(rest)).toEqual(['input: none']);
+    expect(responsesFaults({ ...rest, input: 'Tide?' })).toEqual([]);
+    expect(responsesFaults({ ...rest, previous_response_id: 'resp_1' })).toEqual([]);
+  });
+
   test('accept references if items are stored', () => {
     const body = good();
     all(stored, insert('input.2', { type: 'item_reference', id: 'msg_1' }))(body);
@@ -91,7 +109,6 @@ describe('the rules of Responses', () => {
 
   testEachFault(responsesFaults, good, [
     ['no model', drop('model'), 'model: missing'],
-    ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no input', put('input', []), 'input: none'],
     ['undefined', put('user', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('input.13.content', '\udc00'), 'a lone surrogate'],
@@ -155,9 +172,21 @@ describe('the rules of Responses', () => {
     ['no summary', drop('input.4.summary'), 'input[4].summary: not a list of texts'],
     ['an empty summary text', put('input.4.summary', [{ text: '' }]), 'summary: not a list'],
     ['nothing encrypted', drop('input.4.encrypted_content'), 'encrypted_content: missing'],
-    ['reasoning at the end', insert('input.14', thought({ id: 'rs_9' })), 'reasoning without what it led to'],
-    ['reasoning before a user', insert('input.13', thought({ id: 'rs_9' })), 'input[13]: reasoning without'],
-    ['reasoning before an answer', insert('input.6', thought({ id: 'rs_9' })), 'input[6]: reasoning without'],
+    [
+      'reasoning at the end',
+      insert('input.14', thought({ id: 'rs_9' })),
+      'reasoning without what it led to',
+    ],
+    [
+      'reasoning before a user',
+      insert('input.13', thought({ id: 'rs_9' })),
+      'input[13]: reasoning without',
+    ],
+    [
+      'reasoning before an answer',
+      insert('input.6', thought({ id: 'rs_9' })),
+      'input[6]: reasoning without',
+    ],
     [
       'a reference to nothing stored',
       insert('input.2', { type: 'item_reference', id: 'msg_1' }),

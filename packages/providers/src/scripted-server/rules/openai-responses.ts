@@ -15,17 +15,22 @@ import {
 import { nameFaults } from './openai-chat.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
+/** Differences between compatible servers. */
+export interface ResponsesRules {
+  /** Whether the server creates ids of any form, and takes them back. Default: false. */
+  readonly takesAnyIds?: boolean;
+}
+
 /**
  * Lists the violations of the Responses API rules in a request body. A valid body gives an empty
  * list.
  */
-export function responsesFaults(body: unknown): readonly string[] {
+export function responsesFaults(body: unknown, rules: ResponsesRules = {}): readonly string[] {
   const request = requestOf(body);
   const isStateless = request['store'] === false;
   return [
     ...documentFaults(body),
     ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
-    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...foreignFaults(request),
     ...faultIf(
       isStateless && !includesReasoning(request),
@@ -33,7 +38,8 @@ export function responsesFaults(body: unknown): readonly string[] {
     ),
     ...toolFaults(request),
     ...formatFaults(request),
-    ...responseInputFaults(objectsOf(request['input']), isStateless),
+    ...inputFaults(request, isStateless),
+    ...(rules.takesAnyIds === true ? [] : idPrefixFaults(objectsOf(request['input']))),
   ];
 }
 
@@ -95,9 +101,20 @@ type Kind = 'user' | 'assistant' | 'call' | 'output' | 'reasoning' | 'reference'
 const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
 const calls = new Set(['function_call', 'custom_tool_call']);
 
+/** The input is a text, or items. With stored state it may be empty. */
+function inputFaults(request: JsonObject, isStateless: boolean): readonly string[] {
+  const { input, previous_response_id, conversation, prompt } = request;
+  const isContinued = isNonEmptyText(previous_response_id) || isPresent(conversation);
+  if (isNonEmptyText(input) || (input === undefined && (isContinued || isPresent(prompt)))) return [];
+  return responseInputFaults(objectsOf(input), isStateless, isContinued);
+}
+
+const isPresent = (value: JsonValue | undefined) => value !== undefined && value !== null;
+
 function responseInputFaults(
   items: readonly JsonObject[],
   isStateless: boolean,
+  isContinued: boolean,
 ): readonly string[] {
   const ids = items.filter((item) => kindOf(item) === 'call').map(callId);
   return [
@@ -107,7 +124,7 @@ function responseInputFaults(
     ...repeated(items.map(({ id }) => textOf(id)).filter(Boolean)).map(
       (id) => `input: the item ${id} twice`,
     ),
-    ...answerFaults(items),
+    ...answerFaults(items, isContinued),
     ...followerFaults(items),
   ];
 }
@@ -129,29 +146,26 @@ const idPrefixes: Readonly<Partial<Record<Kind, string>>> = {
   reasoning: 'rs',
 };
 
+function idPrefixFaults(items: readonly JsonObject[]): readonly string[] {
+  return items.flatMap((item, index) => {
+    const prefix = item['type'] === 'function_call' ? 'fc' : idPrefixes[kindOf(item)];
+    const { id } = item;
+    if (prefix === undefined || id === undefined || textOf(id).startsWith(prefix)) return [];
+    return [`input[${index}].id: must begin with ${prefix}`];
+  });
+}
+
 /** Maximum length of a call id. */
 const maxCallIdLength = 64;
-
-function idFaults(item: JsonObject, at: string): readonly string[] {
-  const prefix = item['type'] === 'function_call' ? 'fc' : idPrefixes[kindOf(item)];
-  const { id } = item;
-  return [
-    ...faultIf(
-      prefix !== undefined && id !== undefined && !textOf(id).startsWith(prefix),
-      `${at}.id: must begin with ${prefix}`,
-    ),
-    ...faultIf(
-      callId(item).length > maxCallIdLength,
-      `${at}.call_id: longer than ${maxCallIdLength}`,
-    ),
-  ];
-}
 
 function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
   const isOpen = item['status'] === 'in_progress' || item['status'] === 'incomplete';
   return [
     ...faultIf(isOpen, `${at}.status: ${textOf(item['status'])}`),
-    ...idFaults(item, at),
+    ...faultIf(
+      callId(item).length > maxCallIdLength,
+      `${at}.call_id: longer than ${maxCallIdLength}`,
+    ),
     ...ownFaults(item, at, isStateless),
   ];
 }
@@ -242,8 +256,11 @@ function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): re
   ];
 }
 
-/** Each call is answered once, before the next message. There are no other answers. */
-function answerFaults(items: readonly JsonObject[]): readonly string[] {
+/**
+ * Each call is answered once, before the next message. There are no other answers, except to calls of
+ * a stored conversation.
+ */
+function answerFaults(items: readonly JsonObject[], isContinued: boolean): readonly string[] {
   let open: readonly string[] = [];
   const faults: string[] = [];
   for (const [index, item] of items.entries()) {
@@ -257,7 +274,7 @@ function answerFaults(items: readonly JsonObject[]): readonly string[] {
       open = [];
     }
     if (kind === 'output') {
-      const isOrphan = id !== '' && !open.includes(id);
+      const isOrphan = id !== '' && !open.includes(id) && !isContinued;
       faults.push(...faultIf(isOrphan, `input[${index}]: answers ${id}, which is not open`));
       open = open.filter((call) => call !== id);
     }

@@ -1,4 +1,7 @@
-import type { MessageCreateParamsStreaming as BetaMessages } from '@anthropic-ai/sdk/resources/beta/messages/messages';
+import type {
+  MessageCreateParamsStreaming as BetaMessages,
+  MessageCreateParamsBase as BetaMessagesBase,
+} from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { MessageCreateParamsStreaming as Messages } from '@anthropic-ai/sdk/resources/messages/messages';
 import type {
   Content,
@@ -8,8 +11,14 @@ import type {
   Tool,
   ToolConfig,
 } from '@google/genai';
-import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions/completions';
-import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses';
+import type {
+  ChatCompletionCreateParamsBase,
+  ChatCompletionCreateParamsStreaming,
+} from 'openai/resources/chat/completions/completions';
+import type {
+  ResponseCreateParamsBase,
+  ResponseCreateParamsStreaming,
+} from 'openai/resources/responses/responses';
 
 /** Parameters of Anthropic's SDK that it sends as headers. */
 type AnthropicHeaderFields = 'betas' | 'user_profile_id' | 'workspace_id';
@@ -25,6 +34,11 @@ export type ChatBody = ChatCompletionCreateParamsStreaming;
 
 /** The body of a Responses request. */
 export type ResponsesBody = ResponseCreateParamsStreaming;
+
+/** The bodies of requests that stream or not, from which the tables of fields are made. */
+export interface AnyMessagesBody extends Omit<BetaMessagesBase, AnthropicHeaderFields> {}
+export interface AnyChatBody extends ChatCompletionCreateParamsBase {}
+export interface AnyResponsesBody extends ResponseCreateParamsBase {}
 
 /**
  * The body of a Gemini request in the types of Google's SDK. The SDK has no type for the whole body,
