@@ -19,11 +19,16 @@ import {
 
 const root = join(import.meta.dirname, '..');
 const bodiesFile = join(root, 'packages/providers/src/testing/sdk/sdk-bodies.ts');
-const tableFolder = join(root, 'packages/providers/src/scripted-server/rules/fields');
+/** The folder of the generated files. */
+export const tableFolder: string = join(
+  root,
+  'packages/providers/src/scripted-server/rules/fields',
+);
 
 /** A generated file: the table of one wire. */
-interface WireTable {
-  readonly path: string;
+export interface WireTable {
+  /** The file in `tableFolder`. */
+  readonly file: string;
   /** The exported type in `sdk-bodies.ts`. */
   readonly body: string;
   /** The name of the exported table. */
@@ -31,31 +36,28 @@ interface WireTable {
   readonly sdk: string;
 }
 
-const tables: readonly WireTable[] = [
+/** The generated files. */
+export const wireTables: readonly WireTable[] = [
   {
-    path: 'anthropic.ts',
+    file: 'anthropic.ts',
     body: 'AnyMessagesBody',
     name: 'anthropicFields',
     sdk: '@anthropic-ai/sdk',
   },
-  { path: 'openai-chat.ts', body: 'AnyChatBody', name: 'chatFields', sdk: 'openai' },
-  { path: 'openai-responses.ts', body: 'AnyResponsesBody', name: 'responsesFields', sdk: 'openai' },
-  { path: 'gemini.ts', body: 'GeminiRequest', name: 'geminiFields', sdk: '@google/genai' },
+  { file: 'openai-chat.ts', body: 'AnyChatBody', name: 'chatFields', sdk: 'openai' },
+  { file: 'openai-responses.ts', body: 'AnyResponsesBody', name: 'responsesFields', sdk: 'openai' },
+  { file: 'gemini.ts', body: 'GeminiRequest', name: 'geminiFields', sdk: '@google/genai' },
 ];
 
-/** The generated files with their content. */
-export function wireFieldFiles(): readonly { readonly path: string; readonly text: string }[] {
+/** The shapes of each table by name, read from the types of the installed SDKs. */
+export function readWireFields(): ReadonlyMap<WireTable, ReadonlyMap<string, string>> {
   const config = join(root, 'tsconfig.wire-fields.json');
-  const settings = {
-    extends: './tsconfig.test.json',
-    files: [bodiesFile],
-    include: [],
-    references: [],
-  };
+  const files = { files: [bodiesFile], include: [], references: [] };
+  const settings = JSON.stringify({ extends: './tsconfig.test.json', ...files });
   const api = new API({
     cwd: root,
     fs: {
-      readFile: (path) => (path === config ? JSON.stringify(settings) : undefined),
+      readFile: (path) => (path === config ? settings : undefined),
       fileExists: (path) => (path === config ? true : undefined),
     },
   });
@@ -64,16 +66,24 @@ export function wireFieldFiles(): readonly { readonly path: string; readonly tex
     const source = project?.program.getSourceFile(bodiesFile);
     const module = source && project?.checker.getSymbolAtLocation(source);
     if (project === undefined || module === undefined) throw new Error(`Cannot read ${bodiesFile}`);
-    return tables.map((table) => {
+    const read = wireTables.map((table) => {
       const symbol = project.checker.getMemberInModuleExports(module, table.body);
       if (symbol === undefined) throw new Error(`${bodiesFile} does not export ${table.body}`);
       const shapes = new ShapeReader(project.checker);
       shapes.read(project.checker.getDeclaredTypeOfSymbol(symbol));
-      return { path: join(tableFolder, table.path), text: fileText(table, shapes.lines) };
+      return [table, shapes.lines] as const;
     });
+    return new Map(read);
   } finally {
     api.close();
   }
+}
+
+/** The first line of a table, which names the version of the SDK. */
+export function tableHeading({ sdk }: WireTable): string {
+  const manifest = readFileSync(join(root, 'node_modules', sdk, 'package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { readonly version: string };
+  return `/** The request fields of ${sdk} ${version}. Written by scripts/wire-fields.ts. */`;
 }
 
 /** Reads a type and all types below it. Each object type and each named union becomes a line. */
@@ -157,26 +167,15 @@ function nameOf(type: Type): string | undefined {
   return name === undefined || name.startsWith('__') ? undefined : name;
 }
 
-function fileText({ name, sdk }: WireTable, lines: ReadonlyMap<string, string>): string {
-  const manifest = readFileSync(join(root, 'node_modules', sdk, 'package.json'), 'utf8');
-  const { version } = JSON.parse(manifest) as { readonly version: string };
-  const entries = [...lines].map(([shape, fields]) => `  ${shape}: '${fields}',`);
-  return [
-    "import type { FieldTable } from './field-faults.ts';",
-    '',
-    `/** The request fields of ${sdk} ${version}. Written by scripts/wire-fields.ts. */`,
-    `export const ${name}: FieldTable = {`,
-    ...entries,
-    '};',
-    '',
-  ].join('\n');
-}
-
 if (import.meta.main) {
-  const files = wireFieldFiles();
-  for (const { path, text } of files) writeFileSync(path, text);
-  execFileSync('npx', ['biome', 'format', '--write', ...files.map(({ path }) => path)], {
-    cwd: root,
-    stdio: 'inherit',
+  const written = [...readWireFields()].map(([table, lines]) => {
+    const path = join(tableFolder, table.file);
+    const entries = [...lines].map(([shape, fields]) => `  ${shape}: '${fields}',`);
+    const start = `export const ${table.name}: FieldTable = {`;
+    const head = ["import type { FieldTable } from './field-faults.ts';", '', tableHeading(table)];
+    writeFileSync(path, [...head, start, ...entries, '};', ''].join('\n'));
+    return path;
   });
+  const biome = join(root, 'node_modules/.bin/biome');
+  execFileSync(biome, ['format', '--write', ...written], { cwd: root, stdio: 'inherit' });
 }

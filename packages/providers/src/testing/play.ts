@@ -10,16 +10,19 @@ import type { WireUnderTest } from './wire-table.ts';
 export interface RecordingCase {
   readonly name: string;
   readonly lines: readonly string[];
+  /** True for fixtures of this package, which are always there. */
+  readonly isOwn: boolean;
 }
 
 if (!hasSharedRecordings)
   console.log('no ../shared/recordings: only the fixtures of this package are read');
 
 export function casesOf(wire: Wire): readonly RecordingCase[] {
-  return recordingsOf(wire).flatMap(({ name, responses }) =>
+  return recordingsOf(wire).flatMap(({ name, responses, origin }) =>
     responses.map((lines, index) => ({
       name: responses.length === 1 ? name : `${name}, response ${index + 1}`,
       lines,
+      isOwn: origin === 'own',
     })),
   );
 }

@@ -105,7 +105,8 @@ const calls = new Set(['function_call', 'custom_tool_call']);
 function inputFaults(request: JsonObject, isStateless: boolean): readonly string[] {
   const { input, previous_response_id, conversation, prompt } = request;
   const isContinued = isNonEmptyText(previous_response_id) || isPresent(conversation);
-  if (isNonEmptyText(input) || (input === undefined && (isContinued || isPresent(prompt)))) return [];
+  if (isNonEmptyText(input) || (input === undefined && (isContinued || isPresent(prompt))))
+    return [];
   return responseInputFaults(objectsOf(input), isStateless, isContinued);
 }
 

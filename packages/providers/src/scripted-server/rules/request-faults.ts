@@ -38,6 +38,14 @@ function ruleFaults(wire: WireName, body: JsonValue | undefined, model: string):
   }
 }
 
+/** The fields that the SDKs of the providers have. */
+export const sdkFields: Readonly<Record<WireName, FieldTable>> = {
+  anthropic: anthropicFields,
+  gemini: geminiFields,
+  'openai-chat': chatFields,
+  'openai-responses': responsesFields,
+};
+
 const tables: Readonly<Record<WireName, FieldTable>> = {
   anthropic: extended(anthropicFields, fieldExtensions.anthropic),
   gemini: extended(geminiFields, fieldExtensions.gemini),

@@ -14,9 +14,46 @@ const assistant = 'ChatCompletionAssistantMessageParam';
 
 /** All fields that this package sends beyond the types of the SDKs. */
 export const fieldExtensions: Readonly<Record<WireName, readonly FieldExtension[]>> = {
-  anthropic: [],
+  anthropic: [
+    {
+      shape: 'Body',
+      field: 'temperature?:num',
+      why: 'Models before Claude 4.7 take it. The SDK has no field for it any more.',
+    },
+    {
+      shape: 'Body',
+      field: 'top_p?:num',
+      why: 'Models before Claude 4.7 take it. The SDK has no field for it any more.',
+    },
+  ],
   gemini: [],
-  'openai-responses': [],
+  'openai-responses': [
+    {
+      shape: 'ResponseOutputMessage',
+      field: 'id?:str',
+      why: 'OpenAI rejects ids that it did not create, so answers of other models have none.',
+    },
+    {
+      shape: 'ResponseFunctionWebSearch',
+      field: 'action?:any',
+      why: 'xAI describes its searches with the fields of a call instead.',
+    },
+    {
+      shape: 'ResponseFunctionWebSearch',
+      field: 'arguments?:str',
+      why: 'xAI sends the query of a search in it, and needs it back.',
+    },
+    {
+      shape: 'ResponseFunctionWebSearch',
+      field: 'call_id?:str',
+      why: 'xAI sends it with its searches, and needs it back.',
+    },
+    {
+      shape: 'ResponseFunctionWebSearch',
+      field: 'name?:str',
+      why: 'xAI names the kind of a search in it, and needs it back.',
+    },
+  ],
   'openai-chat': [
     {
       shape: 'Body',
