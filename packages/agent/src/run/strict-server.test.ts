@@ -152,7 +152,9 @@ describe.each(models)('%s', (_name, providerAt) => {
     server.reply(answerWith(right));
     await agentOf(provider, { log }).run('Tide?', { session }).result;
     const { records } = await log.read(session);
-    const words = records.filter(({ delta }) => delta?.type === 'append_text' && delta.chunk === ' six');
+    const words = records.filter(
+      ({ delta }) => delta?.type === 'append_text' && delta.chunk === ' six',
+    );
     for (const onInterrupted of ['keep', 'retry'] as const) {
       const forked = sessionId(onInterrupted);
       await log.fork(session, { into: forked, through: words[0]?.offset ?? 0 });
