@@ -1,4 +1,4 @@
-import { type JsonValue, sessionId } from '@millrace/core';
+import { type JsonValue, type MediaPart, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { anthropic, gemini, openaiChat, openaiResponses, type Provider } from '@millrace/providers';
 import {
@@ -63,20 +63,16 @@ const tide = defineTool({
   input: z.object({ port: z.string(), day: z.string().optional() }),
   execute: async ({ port }) => `${port}: at six`,
 });
+const png: MediaPart = {
+  kind: 'media',
+  mimeType: 'image/png',
+  source: { type: 'bytes', bytes: Uint8Array.of(1, 2, 3) },
+};
 const chart = defineTool({
   name: 'show_chart',
   description: 'Shows the chart of a port',
   input: z.object({ port: z.string().min(1) }),
-  execute: async () => ({
-    text: 'The chart',
-    attachments: [
-      {
-        kind: 'media' as const,
-        mimeType: 'image/png',
-        source: { type: 'bytes' as const, bytes: Uint8Array.of(1, 2, 3) },
-      },
-    ],
-  }),
+  execute: async () => ({ output: { text: 'The chart', attachments: [png] } }),
 });
 
 const output = z.object({

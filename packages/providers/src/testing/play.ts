@@ -11,7 +11,7 @@ export interface RecordingCase {
   readonly name: string;
   readonly lines: readonly string[];
   /** True for fixtures of this package, which are always there. */
-  readonly isOwn: boolean;
+  readonly isOwn?: boolean;
 }
 
 if (!hasSharedRecordings)

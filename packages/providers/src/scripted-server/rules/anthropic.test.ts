@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
-import { type AnthropicRules, anthropicFaults } from './anthropic.ts';
+import { anthropicFaults } from './anthropic.ts';
+import type { AnthropicRules } from './anthropic-messages.ts';
 
 const use = (id: string) => ({ type: 'tool_use', id, name: 'get_tide', input: { partial: true } });
 const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'six' });

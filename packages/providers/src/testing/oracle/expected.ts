@@ -79,7 +79,7 @@ export type ExpectedUsage = Pick<
   'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'reasoning'
 >;
 
-interface SignedContent {
+export interface SignedContent {
   readonly signature: string;
   readonly on: string;
 }
