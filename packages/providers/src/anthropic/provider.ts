@@ -1,9 +1,9 @@
 import type { Provider } from '../contract/provider.ts';
-import { copyOptions } from '../wire/api-options.ts';
-import type { Wire } from '../wire/wire.ts';
+import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { anthropicHost, type MessagesHost } from './host.ts';
 import type { AnthropicOptions } from './options.ts';
-import { anthropicRequest, providerId } from './request.ts';
+import { anthropicRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
 
@@ -15,20 +15,24 @@ import { outputToolName } from './tools.ts';
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
-  return wireProvider(anthropicWire(copyOptions(options)), options);
+  return messagesProvider(options, anthropicHost);
 }
 
-function anthropicWire(options: AnthropicOptions): Wire {
+/** Creates a provider for the Messages API of Anthropic or of a cloud. */
+export function messagesProvider(given: AnthropicOptions, host: MessagesHost): Provider {
+  const options = copyOptions(given);
+  const { provider, framing } = host;
   const { model } = options;
-  return {
-    provider: providerId,
-    model,
-    http: (request) => anthropicRequest(request, options),
-    reader: (context) =>
-      new AnthropicReader(context, {
-        provider: providerId,
-        model,
-        outputTool: outputToolName(context.request, options),
-      }),
-  };
+  const authorize = unlessAuthorized(options.headers, host.authorize);
+  return wireProvider(
+    {
+      ...{ provider, model, authorize, framing },
+      http: (request) => anthropicRequest(request, options, host),
+      reader: (context) => {
+        const outputTool = outputToolName(context.request, options);
+        return new AnthropicReader(context, { provider, model, outputTool });
+      },
+    },
+    given,
+  );
 }

@@ -14,12 +14,12 @@ import { toolFields } from './tools.ts';
 export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): HttpRequest {
   const { keyHeader } = endpoint;
   const given = readHeaders(endpoint.headers);
-  const key = keyHeader in given ? undefined : endpoint.key();
+  const key = keyHeader in given ? undefined : endpoint.key?.();
   return {
     url: withQuery(`${endpoint.url()}:streamGenerateContent?alt=sse`, endpoint.query),
-    headers: mergeHeaders(streamHeaders, { [keyHeader]: key?.shown }, given),
+    headers: mergeHeaders(streamHeaders, { [keyHeader]: key }, given),
     body: bodyOf(request, endpoint),
-    secrets: key === undefined ? [] : [key.secret],
+    secrets: key === undefined ? [] : [key],
   };
 }
 
