@@ -10,6 +10,7 @@ import {
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
@@ -25,8 +26,13 @@ afterEach(() => server.close());
 const session = sessionId('s');
 const apiKey = 'key-of-nobody';
 
+/** `npm run test:full` also runs those that hardly differ from the others. */
+const chatPresets = (
+  ['openai', 'mistral', 'deepseek', 'ollama', 'openrouter', 'litellm'] as const
+).slice(0, isFull ? 6 : 4);
+
 const models: readonly (readonly [string, (baseUrl: string) => Provider])[] = [
-  ...(['openai', 'openrouter', 'mistral', 'deepseek', 'ollama', 'litellm'] as const).map(
+  ...chatPresets.map(
     (preset) =>
       [
         `Chat Completions of ${preset}`,
