@@ -56,6 +56,15 @@ describe('the rules of Chat Completions', () => {
     expect(chatFaults(good(), everyRule)).toEqual([]);
   });
 
+  test('accept custom tools, whose calls have a plain text', () => {
+    const body = good();
+    const custom = { name: 'sql', input: 'SELECT 1' };
+    insert('tools.0', { type: 'custom', custom: { name: 'sql' } })(body);
+    put('tool_choice', { type: 'custom', custom: { name: 'sql' } })(body);
+    put('messages.2.tool_calls.0', { id: 'call00001', type: 'custom', custom })(body);
+    expect(chatFaults(body)).toEqual([]);
+  });
+
   test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], 'x', {}]) expect(chatFaults(body)).not.toEqual([]);
   });

@@ -83,17 +83,17 @@ function outputFaults(format: JsonValue | undefined): readonly string[] {
 
 function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   const tools = objectsOf(request['tools']);
-  const names = tools.map((tool) => textOf(fieldsOf(tool['function'])['name']));
-  const chosen = textOf(fieldsOf(fieldsOf(request['tool_choice'])['function'])['name']);
+  const names = tools.map((tool) => textOf(definitionOf(tool)['name']));
+  const chosen = textOf(definitionOf(fieldsOf(request['tool_choice']))['name']);
   const hasCalls = objectsOf(request['messages']).some(
     ({ tool_calls }) => tool_calls !== undefined,
   );
   return [
     ...tools.flatMap((tool, index) => [
-      ...faultIf(tool['type'] !== 'function', `tools[${index}].type: not function`),
+      ...faultIf(!isToolType(tool['type']), `tools[${index}].type: not function`),
       ...nameFaults(names[index] ?? '', `tools[${index}].function.name`),
       ...faultIf(
-        !isObject(fieldsOf(tool['function'])['parameters']),
+        tool['type'] !== 'custom' && !isObject(fieldsOf(tool['function'])['parameters']),
         `tools[${index}].function.parameters: not a schema`,
       ),
     ]),
@@ -117,6 +117,14 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
 export function nameFaults(name: string, at: string): readonly string[] {
   if (name === '') return [`${at}: missing`];
   return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(name), `${at}: ${name} is not a valid name`);
+}
+
+/** A function has JSON arguments. A custom tool has a plain text. */
+const isToolType = (type: JsonValue | undefined) => type === 'function' || type === 'custom';
+
+/** The fields of a tool, a call or a choice that depend on its type. */
+function definitionOf(tool: JsonObject): JsonObject {
+  return fieldsOf(tool['type'] === 'custom' ? tool['custom'] : tool['function']);
 }
 
 function formatFaults(request: JsonObject): readonly string[] {
@@ -218,15 +226,19 @@ function assistantFaults(message: JsonObject, at: string, rules: ChatRules): rea
 function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly string[] {
   const { maxIdLength = 40, idPattern = /./ } = rules;
   const id = textOf(call['id']);
-  const { name, arguments: text } = fieldsOf(call['function']);
+  const { name, arguments: text } = definitionOf(call);
+  const isCustom = call['type'] === 'custom';
   return [
     ...faultIf(id === '', `${at}.id: missing`),
     ...faultIf(id.length > maxIdLength, `${at}.id: longer than ${maxIdLength}`),
     ...faultIf(id !== '' && !idPattern.test(id), `${at}.id: not like ${idPattern.source}`),
-    ...faultIf(call['type'] !== 'function', `${at}.type: not function`),
+    ...faultIf(!isToolType(call['type']), `${at}.type: not function`),
     ...faultIf(call['index'] !== undefined, `${at}.index: left over from a stream`),
     ...faultIf(!isNonEmptyText(name), `${at}.function.name: missing`),
-    ...faultIf(!isObjectText(text), `${at}.function.arguments: not the JSON text of an object`),
+    ...faultIf(
+      !isCustom && !isObjectText(text),
+      `${at}.function.arguments: not the JSON text of an object`,
+    ),
   ];
 }
 
