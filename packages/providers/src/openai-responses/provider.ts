@@ -1,8 +1,12 @@
+import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
+import { createProvider } from '../provider/create-provider.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { backgroundOf } from './background.ts';
+import { ContinuedRequests } from './continued-requests.ts';
 import type { ResponsesOptions } from './options.ts';
 import { presets } from './presets.ts';
 import { responsesRequest } from './request.ts';
@@ -20,12 +24,26 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
-  return wireProvider(
+  const build = (request: ModelRequest) => responsesRequest(request, options, dialect);
+  const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
+  const provider = wireProvider(
     {
       ...owner,
-      http: (request) => responsesRequest(request, options, dialect),
-      reader: (context) => new ResponsesReader(context, owner, extraNames),
+      http: (request) => stored?.http(request) ?? build(request),
+      reader: (context) =>
+        new ResponsesReader(context, owner, {
+          otherTools: extraNames,
+          onWhole: (response) => stored?.remember(context.request, response),
+        }),
+      ...(options.background && backgroundOf(build)),
     },
     given,
+  );
+  if (stored === undefined) return provider;
+  const { id, model, describe } = provider;
+  return createProvider(
+    ...([id, model] as const),
+    (request, context) => stored.streamAgainIfLost(provider.stream, request, context),
+    describe,
   );
 }

@@ -34,13 +34,16 @@ function responsesBody(
   }
   // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
-  const store = optionsFor(id, request)['store'] ?? options.store ?? false;
+  const { background = false, sendsOnlyNew = false } = options;
+  const isStored = options.store ?? (background || sendsOnlyNew);
+  const store = optionsFor(id, request)['store'] ?? isStored;
   const messages = toMessages(request, { provider: id, model });
   const body: JsonObject = {
     model,
     input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
     store,
+    ...(background ? { background } : {}),
     ...reasoningFields(request, options, store !== false),
     ...outputFields(request, warnings),
     ...toolFields(request, options, warnings),
