@@ -1,5 +1,10 @@
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
+import type {
+  CacheHints,
+  ModelRequest,
+  OutputSchema,
+  ReasoningEffort,
+} from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
@@ -33,7 +38,7 @@ function chatBody(
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
   const body: JsonObject = {
     model,
-    messages: chatMessages(messages, dialect),
+    messages: chatMessages(messages, dialect, marksFor(model, dialect, cache)),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
     ...toolFields(request, messages, dialect, warnings),
@@ -43,9 +48,24 @@ function chatBody(
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
     ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
-    ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
+    ...cacheKey(cache, dialect),
   };
   return withProviderOptions(body, dialect.id, request);
+}
+
+function cacheKey(cache: CacheHints | undefined, { cacheKeyField }: ChatDialect): JsonObject {
+  return cacheKeyField === 'none' || !cache?.key ? {} : { [cacheKeyField]: cache.key };
+}
+
+/** The mark for cache points. Undefined if the model caches without marks. */
+function marksFor(
+  model: string,
+  { cacheControlModels }: ChatDialect,
+  cache: CacheHints | undefined,
+): JsonObject | undefined {
+  const isMarked = cacheControlModels.some((name) => model.toLowerCase().includes(name));
+  if (cache === undefined || !isMarked) return undefined;
+  return { type: 'ephemeral', ...(cache.longLived ? { ttl: '1h' } : {}) };
 }
 
 function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: string[]): JsonObject {

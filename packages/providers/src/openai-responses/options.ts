@@ -62,6 +62,8 @@ export interface ResponsesDialect extends Endpoint {
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
+  /** Whether the server accepts `prompt_cache_key`. */
+  readonly hasPromptCacheKey: boolean;
   /** Models that accept a long cache retention. */
   readonly longCacheModels: readonly string[];
 }

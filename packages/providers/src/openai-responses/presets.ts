@@ -23,6 +23,7 @@ const compatible: ResponsesDialect = {
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
+  hasPromptCacheKey: false,
   longCacheModels: [],
 };
 
@@ -33,6 +34,7 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
+  hasPromptCacheKey: true,
   longCacheModels: openaiLongCacheModels,
 };
 
@@ -55,6 +57,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
+    hasPromptCacheKey: true,
   },
   xai: {
     ...compatible,
@@ -62,6 +65,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    hasPromptCacheKey: true,
   },
   'lm-studio': {
     ...compatible,

@@ -24,7 +24,7 @@ export function responsesRequest(
 function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
-  { id, longCacheModels, ...dialect }: ResponsesDialect,
+  { id, longCacheModels, hasPromptCacheKey, ...dialect }: ResponsesDialect,
   warnings: string[],
 ): JsonObject {
   const { model } = options;
@@ -50,7 +50,7 @@ function responsesBody(
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
-    ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
+    ...(hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
     ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
   };
   return withProviderOptions(body, id, request);
