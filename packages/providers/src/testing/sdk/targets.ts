@@ -56,6 +56,17 @@ const chatTarget = (preset: ChatPreset): Target => ({
     openaiChat({ model: 'm', preset, apiKey, fetch: fetcher, baseUrl: 'https://example.com/v1' }),
 });
 
+const claudeByChat: Target = {
+  name: 'Claude at OpenRouter',
+  wire: 'openai-chat',
+  model: 'anthropic/claude-sonnet-4.6',
+  provider: (fetcher) =>
+    openaiChat({
+      ...{ model: 'anthropic/claude-sonnet-4.6', preset: 'openrouter', apiKey, fetch: fetcher },
+      baseUrl: 'https://example.com/v1',
+    }),
+};
+
 const qwen: Target = {
   name: 'a server of Qwen',
   wire: 'openai-chat',
@@ -116,6 +127,7 @@ export const targets: readonly Target[] = [
   ),
   vertexTarget('gemini-3-pro-preview'),
   ...(isFull ? (Object.keys(chatPresets) as ChatPreset[]) : unlikeChatPresets).map(chatTarget),
+  claudeByChat,
   qwen,
   ...(isFull ? (Object.keys(responsesPresets) as ResponsesPreset[]) : unlikeResponsesPresets).map(
     (preset) => responsesTarget(preset),

@@ -12,6 +12,15 @@ export interface FieldExtension {
 
 const assistant = 'ChatCompletionAssistantMessageParam';
 
+/** Where a cache point for Claude can be. A tool result has it beside its text. */
+const cacheableShapes = [
+  'ChatCompletionContentPartText',
+  'ChatCompletionContentPartImage',
+  'ChatCompletionContentPartInputAudio',
+  'File',
+  'ChatCompletionToolMessageParam',
+];
+
 /** All fields that this package sends beyond the types of the SDKs. */
 export const fieldExtensions: Readonly<Record<WireName, readonly FieldExtension[]>> = {
   anthropic: [
@@ -70,6 +79,16 @@ export const fieldExtensions: Readonly<Record<WireName, readonly FieldExtension[
       field: 'reasoning?:any',
       why: 'OpenRouter takes the effort for all models in it.',
     },
+    {
+      shape: 'Body',
+      field: 'session_id?:str',
+      why: 'OpenRouter sends requests of one session to the server that has their prefix cached.',
+    },
+    ...cacheableShapes.map((shape) => ({
+      shape,
+      field: 'cache_control?:any',
+      why: 'OpenRouter and LiteLLM pass it on to Claude, which caches the prefix up to there.',
+    })),
     {
       shape: assistant,
       field: 'reasoning_content?:str',
