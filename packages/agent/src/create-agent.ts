@@ -27,6 +27,7 @@ import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
+import { askIfProviderAsks } from './tool/mcp-approval.ts';
 
 /** Options of `createAgent`. */
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
@@ -44,7 +45,10 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly log?: Log | undefined;
   /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Decides whether a call may run. Default: all calls may run. */
+  /**
+   * Decides whether a call may run. Default: all calls may run, except those for which the provider
+   * asks for approval. The user is asked about these.
+   */
   readonly approve?:
     | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
@@ -163,7 +167,7 @@ function settingsFrom(options: AgentOptions): Settings {
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
-    approve: options.approve ?? (() => 'allow'),
+    approve: options.approve ?? askIfProviderAsks,
     whileAsking: options.whileAsking ?? 'wait',
     compaction: options.compaction && { ...compaction, ...options.compaction },
     contextFilters: options.contextFilters ?? [],
@@ -197,11 +201,23 @@ async function assertExists(log: Log, session: SessionId): Promise<void> {
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
+  const answering = new Map<string, string>();
+  for (const { name, answers } of tools) {
+    if (answers === undefined) continue;
+    const other = answering.get(answers);
+    if (other !== undefined) throw answeredTwice(answers, other, name);
+    answering.set(answers, name);
+  }
   for (const tool of tools) {
     if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
   return named;
+}
+
+function answeredTwice(builtIn: string, first: string, second: string): AgentError {
+  const message = `Cannot answer ${builtIn} with both ${first} and ${second}. Remove answers from one of them`;
+  return new AgentError('bad_option', message, { tool: second, field: 'answers' });
 }
 
 function toolNameTaken(name: string): AgentError {

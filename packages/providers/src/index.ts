@@ -5,12 +5,35 @@ export { type AnthropicVertexOptions, anthropicVertex } from './clouds/anthropic
 export type { AwsCredentials, AwsIdentity } from './clouds/aws-signature.ts';
 export type { GoogleAccessToken } from './clouds/google-token.ts';
 export type {
+  BuiltInTool,
+  ComputerInput,
+  DeclaredBuiltInTool,
+  McpApprovalInput,
+  PatchInput,
+  ShellInput,
+} from './contract/built-in-tool.ts';
+export type {
+  AnthropicContentOptions,
+  ContentOptions,
+  GoogleContentOptions,
+  OpenaiContentOptions,
+} from './contract/content-options.ts';
+export type {
+  AnthropicTool,
+  ChatTool,
+  GeminiTool,
+  ResponsesTool,
+} from './contract/hosted-tools.ts';
+export type {
+  AnthropicToolOptions,
   CacheHints,
   ModelRequest,
+  OpenaiToolOptions,
   OutputSchema,
   ReasoningEffort,
   ToolChoice,
   ToolDefinition,
+  ToolProviderOptions,
 } from './contract/model-request.ts';
 export type {
   CompleteOptions,
@@ -29,8 +52,9 @@ export {
   type ProviderErrorKind,
   type RetryAdvice,
 } from './contract/provider-error.ts';
-export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
+export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
+export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
 export type {
   ChatDialect,

@@ -9,10 +9,11 @@ import {
   toItem,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
-import type { ModelRequest } from '@millrace/providers';
+import type { ModelRequest, ToolDefinition } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
 import type { Settings } from '../contract/settings.ts';
+import type { Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 
 /** Builds the request for a model: instructions, the context items and the tools. */
@@ -27,11 +28,7 @@ export async function buildRequest(
   const filtered = contextFilters.reduce((items, filter) => filter(items), context);
   const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
   const items = await Promise.all(filtered.map((item) => withBytes(item, log.blobs)));
-  const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
-    name,
-    description,
-    inputSchema,
-  }));
+  const definitions = [...tools.values()].flatMap(toolDefinition);
   const sent = prompt === undefined ? items : [systemItem(prompt), ...items];
   const cache = request.cache ?? cacheHints(sent, settings.cache, state.session);
   return {
@@ -41,6 +38,22 @@ export async function buildRequest(
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
+}
+
+/** The provider asks for MCP approvals by itself, so no request declares the tool that answers. */
+function toolDefinition(tool: Tool): readonly ToolDefinition[] {
+  const { name, description, inputSchema, strict, answers, providerOptions } = tool;
+  if (answers === 'openai.mcp_approval') return [];
+  return [
+    {
+      name,
+      description,
+      inputSchema,
+      ...(strict !== undefined && { strict }),
+      ...(answers !== undefined && { answers }),
+      ...(providerOptions !== undefined && { providerOptions }),
+    },
+  ];
 }
 
 /**

@@ -225,7 +225,7 @@ function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
 }
 
 function toolUseBlock(part: SentToolCall): JsonObject {
-  const { container: _elsewhere, ...rest } = stateOf(part) ?? {};
+  const { container: _elsewhere, abort_reason: _why, ...rest } = stateOf(part) ?? {};
   const { toolCallId: id, name, input } = part;
   return { ...rest, type: 'tool_use', id, name, input };
 }
@@ -233,8 +233,22 @@ function toolUseBlock(part: SentToolCall): JsonObject {
 function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {
   const value = wellFormedValue(given);
   if (!isObject(value) || name === containerName) return undefined;
-  // Arguments that are not JSON are stored as text, which the API would reject.
-  return typeof value['input'] === 'string' ? { ...value, input: {} } : value;
+  const { abort_reason: _why, ...block } = value;
+  const content = block['content'];
+  return {
+    ...block,
+    // Arguments that are not JSON are stored as text, which the API would reject.
+    ...(typeof block['input'] === 'string' ? { input: {} } : {}),
+    ...(content === undefined ? {} : { content: withoutAbortReason(content) }),
+  };
+}
+
+/** The API sends the reason why a tool was aborted, but rejects it in the history. */
+function withoutAbortReason(content: JsonValue): JsonValue {
+  if (Array.isArray(content)) return content.map(withoutAbortReason);
+  if (!isObject(content)) return content;
+  const { abort_reason: _why, ...rest } = content;
+  return rest;
 }
 
 function toolResultBlock(part: ToolResultPart): JsonObject {

@@ -257,8 +257,8 @@ describe('tools', () => {
   ];
 
   test('have an object schema, and hosted tools are added', async () => {
-    const web = { type: 'web_search_20250305', name: 'web_search' };
-    const body = await bodyOf({ items: [user('Hi')], tools }, { hostedTools: [web] });
+    const web = { type: 'web_search_20250305', name: 'web_search' } as const;
+    const body = await bodyOf({ items: [user('Hi')], tools }, { extraTools: [web] });
     expect(body['tools']).toEqual([
       {
         name: 'tide',
@@ -550,10 +550,10 @@ describe('cache points', () => {
   });
 
   test('are four at most together with those of hosted tools', async () => {
-    const hostedTools = [{ type: 'web_search_20250305', name: 'web_search', ...mark }];
+    const extraTools = [{ type: 'web_search_20250305', name: 'web_search', ...mark } as const];
     const items = ['1', '2', '3', '4', '5'].map(user);
     const cache = { upTo: items.map(({ id }) => id) };
-    const body = await bodyOf({ items, cache }, { hostedTools });
+    const body = await bodyOf({ items, cache }, { extraTools });
     expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
   });
 

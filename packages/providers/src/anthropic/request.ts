@@ -21,7 +21,7 @@ export function anthropicRequest(
 ): HttpRequest {
   const { model, betas: requested = [] } = options;
   const { provider } = host;
-  const maxCachePoints = maxPoints - ownPoints(options);
+  const maxCachePoints = maxPoints - ownPoints(request, options);
   const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
   const conversation = conversationOf(messages, request.cache, rulesOf(options, host));
   const { system, turns, cachePoints } = conversation;
@@ -62,9 +62,10 @@ function rulesOf(options: AnthropicOptions, host: MessagesHost) {
 /** The API accepts at most this many cache points in one request. */
 const maxPoints = 4;
 
-/** The cache points that the caller set on hosted tools. */
-function ownPoints({ hostedTools = [] }: AnthropicOptions): number {
-  return Math.min(maxPoints, hostedTools.filter((tool) => 'cache_control' in tool).length);
+/** The cache points that the caller set on tools. */
+function ownPoints({ tools = [] }: ModelRequest, { extraTools = [] }: AnthropicOptions): number {
+  const given = [...extraTools, ...tools.map((tool) => tool.providerOptions?.anthropic ?? {})];
+  return Math.min(maxPoints, given.filter((tool) => 'cache_control' in tool).length);
 }
 
 /**

@@ -1,14 +1,24 @@
 import type { GoogleAccessToken } from '../clouds/google-token.ts';
+import type { GeminiTool } from '../contract/hosted-tools.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /**
  * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
  * `GOOGLE_API_KEY`.
  */
-export type GeminiOptions = ApiOptions;
+export interface GeminiOptions extends ApiOptions, GoogleToolOptions {}
+
+/** Options of both of Google's APIs. */
+export interface GoogleToolOptions {
+  /**
+   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Before generation 3,
+   * models do not accept them beside the tools of a request. Default: none.
+   */
+  readonly extraTools?: readonly GeminiTool[] | undefined;
+}
 
 /** Options of `vertex`. */
-export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
+export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOptions {
   /** The id of the Google Cloud project. */
   readonly project: string;
   /** For example `global` or `europe-west4`. */

@@ -19,7 +19,7 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
-  const { model, headers, apiKey, baseUrl } = copyOptions(options);
+  const { model, headers, apiKey, baseUrl, extraTools = [] } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
@@ -35,6 +35,8 @@ export function gemini(options: GeminiOptions): Provider {
       headers,
       sendsAllIds: true,
       streamsArguments: false,
+      extraTools,
+      asksForHostedCalls: true,
     },
     options,
   );
@@ -48,7 +50,7 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'weather', location: 'global' });
  */
 export function vertex(options: VertexOptions): Provider {
-  const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);
+  const { model, headers, accessToken, baseUrl, extraTools = [], ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;
   return providerAt(
@@ -62,6 +64,8 @@ export function vertex(options: VertexOptions): Provider {
       headers,
       sendsAllIds: false,
       streamsArguments: rest.streamFunctionCallArguments ?? false,
+      extraTools,
+      asksForHostedCalls: false,
     },
     options,
   );

@@ -24,21 +24,24 @@ export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): 
 }
 
 function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
-  const { model, streamsArguments } = endpoint;
-  const request = withPossibleOutput(given, model);
+  const { model } = endpoint;
+  const request = withPossibleOutput(given, endpoint);
   const config = generationConfig(model, request);
   const body: JsonObject = {
     ...messageFields(toMessages(request, endpoint), endpoint),
-    ...toolFields(request, streamsArguments),
+    ...toolFields(request, endpoint),
     ...(config === undefined ? {} : { generationConfig: config }),
   };
   return withProviderOptions(body, endpoint.provider, request);
 }
 
 /** Before generation 3, the API rejects a schema beside tools. An instruction describes it then. */
-function withPossibleOutput(request: ModelRequest, model: string): ModelRequest {
+function withPossibleOutput(
+  request: ModelRequest,
+  { model, extraTools }: GoogleEndpoint,
+): ModelRequest {
   const { output, ...rest } = request;
-  const hasTools = (request.tools ?? []).length > 0;
+  const hasTools = (request.tools ?? []).length + extraTools.length > 0;
   if (output === undefined || !hasTools || generationOf(model) >= 3) return request;
   return withSchemaInWords(rest, output);
 }

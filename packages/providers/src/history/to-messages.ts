@@ -7,6 +7,8 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Attachment } from './attachment.ts';
+import { contentOptionsFor } from './content-options.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -151,7 +153,7 @@ class MessageBuilder {
       // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      awaited.result = { ...sendableResult(part), toolCallId, name };
+      awaited.result = { ...sendableResult(part, this.#options), toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
   }
@@ -162,13 +164,19 @@ class MessageBuilder {
       case 'text':
         return isSendableText(own) ? wellFormedText(own) : undefined;
       case 'structured':
+        return own;
       case 'media':
       case 'file':
-        return own;
+        return withOwnOptions(own, this.#options);
       default:
         return undefined;
     }
   }
+}
+
+function withOwnOptions(part: Attachment, { provider }: StateOwner): Attachment {
+  const options = contentOptionsFor(part, provider);
+  return options === undefined ? part : { ...part, options };
 }
 
 /**
@@ -183,9 +191,11 @@ function isInBlob(part: Part): boolean {
 }
 
 /** Removes attachments in blobs, for example the full text of a shortened result. */
-function sendableResult(part: ToolResultPart): ToolResultPart {
+function sendableResult(part: ToolResultPart, owner: StateOwner): ToolResultPart {
   const { attachments = [], ...rest } = part;
-  const sendable = attachments.filter((one) => !isInBlob(one));
+  const sendable = attachments
+    .filter((one) => !isInBlob(one))
+    .map((one) => withOwnOptions(one, owner));
   const text = part.text.toWellFormed();
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }

@@ -1,3 +1,4 @@
+import type { ChatTool } from '../contract/hosted-tools.ts';
 import type { ToolCallIdRule } from '../history/tool-call-ids.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
@@ -8,6 +9,11 @@ export interface ChatOptions extends ApiOptions {
   readonly preset?: ChatPreset | undefined;
   /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ChatDialect> | undefined;
+  /**
+   * Tools in the format of the API: custom tools with plain text input, and tools that the server
+   * runs. A custom tool replaces the request's tool of the same name. Default: none.
+   */
+  readonly extraTools?: readonly ChatTool[] | undefined;
 }
 
 /** The servers with known settings. */

@@ -8,27 +8,27 @@ import type {
 import { toMessages } from '../history/to-messages.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
+import { systemClock } from '../transport/clock.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import type { ApiOptions } from '../wire/api-options.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { chatMessages } from './messages.ts';
-import type { ChatDialect } from './options.ts';
+import type { ChatDialect, ChatOptions } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function chatRequest(
   request: ModelRequest,
-  options: ApiOptions,
+  options: ChatOptions,
   dialect: ChatDialect,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = chatBody(request, options.model, dialect, warnings);
+  const body = chatBody(request, options, dialect, warnings);
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
 function chatBody(
   request: ModelRequest,
-  model: string,
+  { model, clock = systemClock, extraTools = [] }: ChatOptions,
   dialect: ChatDialect,
   warnings: string[],
 ): JsonObject {
@@ -38,10 +38,13 @@ function chatBody(
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
   const body: JsonObject = {
     model,
-    messages: chatMessages(messages, dialect, marksFor(model, dialect, cache)),
+    messages: chatMessages(messages, dialect, {
+      nowMs: clock.now(),
+      cacheControl: marksFor(model, dialect, cache),
+    }),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
-    ...toolFields(request, messages, dialect, warnings),
+    ...toolFields(request, messages, { dialect, extraTools }, warnings),
     ...(maxOutputTokens === undefined ? {} : { [dialect.maxTokensField]: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),

@@ -18,7 +18,7 @@ import { readUsage } from './usage.ts';
 /** Reads `chat.completion.chunk` events. */
 export class ChatReader implements WireReader {
   readonly #context: ReaderContext;
-  readonly #provider: string;
+  readonly #owner: ReasoningOwner;
   readonly #blocks: TextBlocks;
   readonly #calls: ChatToolCalls;
   #audio: AudioBlock | undefined;
@@ -32,7 +32,7 @@ export class ChatReader implements WireReader {
 
   constructor(context: ReaderContext, owner: ReasoningOwner) {
     this.#context = context;
-    this.#provider = owner.provider;
+    this.#owner = owner;
     this.#calls = new ChatToolCalls({ ...context, ...owner });
     this.#blocks = new TextBlocks(context, owner, () => this.#calls.beginKnownCalls());
   }
@@ -91,7 +91,7 @@ export class ChatReader implements WireReader {
     if (failure !== undefined) throw failure;
     const stop = stopOf(raw, stopReasons, this.#calls.count > 0);
     this.#blocks.end();
-    this.#audio?.commit();
+    this.#audio?.commit(this.#owner);
     this.#calls.commit(stop.reason === 'length' || stop.reason === 'content_filter');
     return this.#blocks.wasRefused && stop.reason === 'stop'
       ? { ...stop, reason: 'refusal' }
@@ -193,12 +193,13 @@ export class ChatReader implements WireReader {
   #audioDelta(audio: JsonObject): void {
     const transcript = textIn(audio, 'transcript');
     if (transcript !== undefined) this.#blocks.sideText('transcript', transcript);
-    const data = textIn(audio, 'data');
-    if (data === undefined) return;
-    const options = objectIn(optionsFor(this.#provider, this.#context.request), 'audio');
-    const format = textIn(options, 'format') ?? 'pcm16';
-    this.#audio ??= new AudioBlock(this.#context.writer, `audio/${format}`);
-    this.#audio.append(data);
+    this.#audio ??= new AudioBlock(this.#context.writer, `audio/${this.#audioFormat}`);
+    this.#audio.add(audio);
+  }
+
+  get #audioFormat(): string {
+    const options = optionsFor(this.#owner.provider, this.#context.request);
+    return textIn(objectIn(options, 'audio'), 'format') ?? 'pcm16';
   }
 
   #cite(annotation: JsonObject): void {

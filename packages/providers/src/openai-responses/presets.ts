@@ -23,6 +23,8 @@ const compatible: ResponsesDialect = {
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
+  builtInTools: false,
+  runsCustomCalls: false,
   hasPromptCacheKey: false,
   longCacheModels: [],
 };
@@ -34,6 +36,7 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
+  builtInTools: true,
   hasPromptCacheKey: true,
   longCacheModels: openaiLongCacheModels,
 };
@@ -65,6 +68,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    runsCustomCalls: true,
     hasPromptCacheKey: true,
   },
   'lm-studio': {

@@ -1,6 +1,5 @@
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
-import { textIn } from '../json/fields.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
@@ -23,7 +22,8 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
-  const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
+  const { runsCustomCalls } = dialect;
+  const { extraTools = [] } = options;
   const build = (request: ModelRequest) => responsesRequest(request, options, dialect);
   const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
   const provider = wireProvider(
@@ -32,7 +32,8 @@ export function openaiResponses(given: ResponsesOptions): Provider {
       http: (request) => stored?.http(request) ?? build(request),
       reader: (context) =>
         new ResponsesReader(context, owner, {
-          otherTools: extraNames,
+          extraTools,
+          runsCustomCalls,
           onWhole: (response) => stored?.remember(context.request, response),
         }),
       ...(options.background && backgroundOf(build)),

@@ -161,7 +161,7 @@ describe('a request', () => {
     [{ name: 'sql' }, { type: 'custom', name: 'sql' }],
   ])('has the tool choice %j as %j', async (toolChoice, expected) => {
     const tools = [{ name: 'get_tide', inputSchema: {} }];
-    const extraTools = [{ type: 'custom', name: 'sql' }];
+    const extraTools = [{ type: 'custom', name: 'sql' }] as const;
     const { body } = await send(
       { items: [user('Hi')], tools, toolChoice: toolChoice as 'auto' },
       { extraTools },
@@ -170,7 +170,7 @@ describe('a request', () => {
   });
 
   test('has tools of the provider, which take the place of ours with the same name', async () => {
-    const extraTools = [{ type: 'web_search' }, { type: 'custom', name: 'sql' }];
+    const extraTools = [{ type: 'web_search' }, { type: 'custom', name: 'sql' }] as const;
     const tools = [{ name: 'sql', inputSchema: {} }];
     const { body } = await send(
       { items: [user('Hi')], tools },

@@ -24,10 +24,11 @@ export function responsesRequest(
 function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
-  { id, longCacheModels, hasPromptCacheKey, ...dialect }: ResponsesDialect,
+  dialect: ResponsesDialect,
   warnings: string[],
 ): JsonObject {
   const { model } = options;
+  const { id, longCacheModels, hasPromptCacheKey } = dialect;
   const { maxOutputTokens, temperature, topP, cache } = request;
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
@@ -46,7 +47,7 @@ function responsesBody(
     ...(background ? { background } : {}),
     ...reasoningFields(request, options, store !== false),
     ...outputFields(request, warnings),
-    ...toolFields(request, options, warnings),
+    ...toolFields(request, options, dialect, warnings),
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),

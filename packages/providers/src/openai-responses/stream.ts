@@ -1,9 +1,11 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import type { BuiltInTool } from '../contract/built-in-tool.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ResponseDetails, Resumption, WireReader } from '../wire/wire.ts';
+import { isInContainer } from './built-ins/built-in-calls.ts';
 import {
   failureOf,
   rawStopOf,
@@ -15,8 +17,10 @@ import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 
 interface ResponsesReaderOptions {
-  /** Names of tools that are declared in addition to those of the request. */
-  readonly otherTools?: readonly string[];
+  /** Tools that are declared in addition to those of the request. Default: none. */
+  readonly extraTools?: readonly JsonObject[];
+  /** Whether the provider runs calls of custom tools that no request declares. Default: false. */
+  readonly runsCustomCalls?: boolean;
   /** Called with a response that is complete. */
   readonly onWhole?: (response: JsonObject) => void;
 }
@@ -32,15 +36,27 @@ export class ResponsesReader implements WireReader {
   #sequence = -1;
 
   constructor(context: ReaderContext, owner: StateOwner, options: ResponsesReaderOptions = {}) {
-    const { otherTools = [], onWhole } = options;
+    const { extraTools = [], runsCustomCalls = false, onWhole } = options;
     this.#onWhole = onWhole;
-    const names = (context.request.tools ?? []).map(({ name }) => name);
-    const declared = new Set([...names, ...otherTools]);
+    const { tools = [] } = context.request;
+    const extraNames = extraTools.flatMap((tool) => textIn(tool, 'name') ?? []);
+    const declared = new Set([...tools.map(({ name }) => name), ...extraNames]);
+    const hosted = new Set(
+      extraTools.flatMap((tool) =>
+        isInContainer(objectIn(tool, 'environment')) ? [textIn(tool, 'type')] : [],
+      ),
+    );
+    const answering = new Map<BuiltInTool | undefined, string>(
+      tools.map(({ answers, name }) => [answers, name]),
+    );
     this.#items = new OutputItems({
       ...context,
       owner,
+      runsCustomCalls,
       callIds: new Set(),
       isDeclared: (name) => declared.has(name),
+      isClientRun: (builtIn, item) => !hosted.has(builtIn.tool) && builtIn.isClientRun(item),
+      nameOf: (builtIn) => answering.get(builtIn.id) ?? builtIn.tool,
     });
   }
 

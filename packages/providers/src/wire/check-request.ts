@@ -1,4 +1,5 @@
 import type { ItemKind, PartKind, Source } from '@millrace/core';
+import type { DeclaredBuiltInTool } from '../contract/built-in-tool.ts';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import {
@@ -56,7 +57,19 @@ function checkTool(given: unknown, path: string): void {
   checkName(tool['name'], `${path}.name`);
   ifGiven(tool, 'description', (text) => checkText(text, `${path}.description`));
   checkJsonObject(tool['inputSchema'], `${path}.inputSchema`);
+  ifGiven(tool, 'answers', (name) => checkOneOf(name, `${path}.answers`, builtInTools));
+  ifGiven(tool, 'providerOptions', (options) =>
+    checkJsonObject(options, `${path}.providerOptions`),
+  );
 }
+
+const builtInTools: readonly DeclaredBuiltInTool[] = [
+  'openai.shell',
+  'openai.local_shell',
+  'openai.apply_patch',
+  'openai.computer',
+  'openai.tool_search',
+];
 
 function checkChoice(choice: unknown, path: string): void {
   if (typeof choice === 'string') checkOneOf(choice, path, ['auto', 'none', 'required']);

@@ -199,3 +199,47 @@ describe('the rules of Responses', () => {
     ],
   ]);
 });
+
+describe('the rules of built-in tools', () => {
+  const outcome = { type: 'exit', exit_code: 0 };
+  const action = { commands: ['ls'] };
+  const local = { type: 'exec', command: ['ls'], env: {} };
+  const done = { status: 'completed' };
+  const request = { type: 'mcp_approval_request', id: 'mcpr_1', name: 'refund' };
+  const good = () => ({
+    model: 'gpt-5.1',
+    stream: true,
+    input: [
+      { role: 'user', content: 'Go' },
+      { type: 'shell_call', call_id: 'a', action },
+      { type: 'local_shell_call', id: 'lsh_1', call_id: 'b', action: local, ...done },
+      { type: 'apply_patch_call', call_id: 'c', operation: {}, ...done },
+      { type: 'computer_call', id: 'cu_1', call_id: 'd', pending_safety_checks: [], ...done },
+      { type: 'tool_search_call', call_id: 'e', execution: 'client', arguments: {} },
+      { ...request, server_label: 'shop', arguments: '{}' },
+      { type: 'shell_call_output', call_id: 'a', output: [{ stdout: '', stderr: '', outcome }] },
+      { type: 'local_shell_call_output', id: 'b', output: '' },
+      { type: 'apply_patch_call_output', call_id: 'c', ...done },
+      { type: 'computer_call_output', call_id: 'd', output: { type: 'computer_screenshot' } },
+      { type: 'tool_search_output', call_id: 'e', execution: 'client', tools: [] },
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
+    ],
+  });
+
+  test('accept a valid body', () => {
+    expect(responsesFaults(good())).toEqual([]);
+  });
+
+  testEachFault(responsesFaults, good, [
+    ['a shell without output', drop('input.7'), 'the call a is never answered'],
+    ['an approval without answer', drop('input.12'), 'the call mcpr_1 is never answered'],
+    ['an output of no call', drop('input.2'), 'answers b, which is not open'],
+    ['no commands', drop('input.1.action'), 'input[1].action: missing'],
+    ['no id of its own', drop('input.2.id'), 'input[2].id: missing'],
+    ['no outcome', drop('input.7.output.0.outcome'), 'output[0].outcome: missing'],
+    ['a patch of unknown end', drop('input.9.status'), 'input[9].status: missing'],
+    ['no screen', put('input.10.output', 'text'), 'input[10].output: no screenshot'],
+    ['no list of tools', drop('input.11.tools'), 'input[11].tools: missing'],
+    ['no decision', drop('input.12.approve'), 'input[12].approve: missing'],
+  ]);
+});

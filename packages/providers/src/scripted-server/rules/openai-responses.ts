@@ -98,8 +98,26 @@ function formatFaults(request: JsonObject): readonly string[] {
 
 type Kind = 'user' | 'assistant' | 'call' | 'output' | 'reasoning' | 'reference' | 'hosted';
 
-const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
+const outputs = new Set([
+  'function_call_output',
+  'custom_tool_call_output',
+  'shell_call_output',
+  'local_shell_call_output',
+  'apply_patch_call_output',
+  'computer_call_output',
+  'tool_search_output',
+  'mcp_approval_response',
+]);
 const calls = new Set(['function_call', 'custom_tool_call']);
+/** Calls of tools that the provider defines, and the fields that they need. */
+const builtInCalls: Readonly<Record<string, readonly string[]>> = {
+  shell_call: ['call_id', 'action'],
+  local_shell_call: ['call_id', 'id', 'status', 'action'],
+  apply_patch_call: ['call_id', 'status', 'operation'],
+  computer_call: ['call_id', 'id', 'status', 'pending_safety_checks'],
+  tool_search_call: ['arguments'],
+  mcp_approval_request: ['id', 'name', 'arguments', 'server_label'],
+};
 
 /** The input is a text, or items. With stored state it may be empty. */
 function inputFaults(request: JsonObject, isStateless: boolean): readonly string[] {
@@ -135,11 +153,24 @@ function kindOf(item: JsonObject): Kind {
   if (type === undefined || type === 'message') return role === 'assistant' ? 'assistant' : 'user';
   if (type === 'reasoning') return 'reasoning';
   if (type === 'item_reference') return 'reference';
-  if (calls.has(textOf(type))) return 'call';
+  if (type === 'tool_search_call' && item['execution'] !== 'client') return 'hosted';
+  if (type === 'tool_search_output' && item['execution'] !== 'client') return 'hosted';
+  if (calls.has(textOf(type)) || Object.hasOwn(builtInCalls, textOf(type))) return 'call';
   return outputs.has(textOf(type)) ? 'output' : 'hosted';
 }
 
-const callId = (item: JsonObject) => textOf(item['call_id']);
+/** The id that pairs a call with its output. */
+function callId(item: JsonObject): string {
+  switch (item['type']) {
+    case 'mcp_approval_request':
+    case 'local_shell_call_output':
+      return textOf(item['id']);
+    case 'mcp_approval_response':
+      return textOf(item['approval_request_id']);
+    default:
+      return textOf(item['call_id']);
+  }
+}
 
 /** The API creates ids with these prefixes, and rejects others. */
 const idPrefixes: Readonly<Partial<Record<Kind, string>>> = {
@@ -180,10 +211,7 @@ function ownFaults(item: JsonObject, at: string, isStateless: boolean): readonly
     case 'call':
       return callFaults(item, at);
     case 'output':
-      return [
-        ...faultIf(!isNonEmptyText(item['call_id']), `${at}.call_id: missing`),
-        ...outputFaults(item['output'], `${at}.output`),
-      ];
+      return [...faultIf(callId(item) === '', `${at}.call_id: missing`), ...resultFaults(item, at)];
     case 'reasoning':
       return reasoningFaults(item, at, isStateless);
     case 'reference':
@@ -224,6 +252,9 @@ function partFaults(part: JsonObject, at: string, types: ReadonlySet<string>): r
 }
 
 function callFaults(item: JsonObject, at: string): readonly string[] {
+  const needed = builtInCalls[textOf(item['type'])];
+  if (needed !== undefined)
+    return needed.flatMap((name) => faultIf(item[name] === undefined, `${at}.${name}: missing`));
   const isText = item['type'] === 'custom_tool_call';
   return [
     ...faultIf(!isNonEmptyText(item['call_id']), `${at}.call_id: missing`),
@@ -234,6 +265,34 @@ function callFaults(item: JsonObject, at: string): readonly string[] {
       `${at}.arguments: not the JSON of an object`,
     ),
   ];
+}
+
+function resultFaults(item: JsonObject, at: string): readonly string[] {
+  const { output } = item;
+  switch (item['type']) {
+    case 'shell_call_output':
+      return objectsOf(output).flatMap(({ stdout, stderr, outcome }, index) => [
+        ...faultIf(typeof stdout !== 'string', `${at}.output[${index}].stdout: not text`),
+        ...faultIf(typeof stderr !== 'string', `${at}.output[${index}].stderr: not text`),
+        ...faultIf(!isObject(outcome), `${at}.output[${index}].outcome: missing`),
+      ]);
+    case 'apply_patch_call_output':
+      return faultIf(
+        !['completed', 'failed'].includes(textOf(item['status'])),
+        `${at}.status: missing`,
+      );
+    case 'computer_call_output':
+      return faultIf(
+        fieldsOf(output)['type'] !== 'computer_screenshot',
+        `${at}.output: no screenshot`,
+      );
+    case 'tool_search_output':
+      return faultIf(!isList(item['tools']), `${at}.tools: missing`);
+    case 'mcp_approval_response':
+      return faultIf(typeof item['approve'] !== 'boolean', `${at}.approve: missing`);
+    default:
+      return outputFaults(output, `${at}.output`);
+  }
 }
 
 function outputFaults(output: JsonValue | undefined, at: string): readonly string[] {
