@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../../../core/src/testing/runs.ts';
 import type { DeclaredBuiltInTool } from '../../contract/built-in-tool.ts';
+import { responsesFaults } from '../../scripted-server/rules/openai-responses.ts';
 import { fetchOf, sseOf } from '../../testing/fetch-of.ts';
-import { responsesFaults } from '../../testing/rules/responses.ts';
 import { openaiResponses } from '../provider.ts';
 
 const user: Item = { id: itemId('user'), kind: 'user', parts: [{ kind: 'text', text: 'Go' }] };
