@@ -11,8 +11,8 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
+import { anthropicFaults } from '../scripted-server/rules/anthropic.ts';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
-import { anthropicFaults } from '../testing/rules/anthropic.ts';
 import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 

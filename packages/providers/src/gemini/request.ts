@@ -80,7 +80,7 @@ function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | un
   const amount =
     generation < 3
       ? { thinkingBudget: budgetOf(model, effort) }
-      : { thinkingLevel: levelOf(model, effort) };
+      : { thinkingLevel: levelOf(model, effort).toUpperCase() };
   return effort === 'none' ? amount : { ...amount, includeThoughts: true };
 }
 

@@ -8,8 +8,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { type ChatRules, chatFaults } from '../scripted-server/rules/openai-chat.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { type ChatRules, chatFaults } from '../testing/rules/chat.ts';
 import type { ChatOptions, ChatPreset } from './options.ts';
 import { presets } from './presets.ts';
 import { openaiChat } from './provider.ts';

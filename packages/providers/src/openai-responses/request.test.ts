@@ -9,8 +9,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { responsesFaults } from '../scripted-server/rules/openai-responses.ts';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
-import { responsesFaults } from '../testing/rules/responses.ts';
 import type { ResponsesOptions } from './options.ts';
 import { openaiResponses } from './provider.ts';
 

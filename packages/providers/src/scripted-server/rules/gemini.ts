@@ -1,18 +1,25 @@
 import type { JsonObject } from '@millrace/core';
-import type { SignedContent } from '../oracle/expected.ts';
-import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   faultIf,
+  fieldsOf,
+  isList,
   isNonEmptyText,
   isObject,
   objectsOf,
   repeated,
   requestOf,
+  type SignedContent,
+  textOf,
 } from './document.ts';
 
 export interface GeminiRules {
-  /** Gemini 3: the first call of each answer needs its signature or the skip token. */
+  /** The model of the request, which is in its path. Default: no rules of a single model apply. */
+  readonly model?: string;
+  /**
+   * The first call of each answer needs its signature or the skip token. Default: true for models of
+   * generation 3 and later.
+   */
   readonly needsSignatures?: boolean;
   /** Vertex rejects call ids. */
   readonly isVertex?: boolean;
@@ -23,15 +30,22 @@ export interface GeminiRules {
 /**
  * Lists the violations of the Gemini API rules in a request body. A valid body gives an empty list.
  */
-export function geminiFaults(body: unknown, rules: GeminiRules = {}): readonly string[] {
+export function geminiFaults(body: unknown, given: GeminiRules = {}): readonly string[] {
   const request = requestOf(body);
+  const generation = generationOf(given.model ?? '');
+  const rules = { needsSignatures: generation >= 3, ...given };
   return [
     ...documentFaults(body),
     ...systemFaults(request),
     ...toolFaults(request),
-    ...configFaults(request),
+    ...configFaults(request, generation),
     ...geminiContentFaults(objectsOf(request['contents']), rules),
   ];
+}
+
+/** The generation of a Gemini model. 0 for other models. */
+function generationOf(model: string): number {
+  return Number(/^gemini-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? 0);
 }
 
 function systemFaults(request: JsonObject): readonly string[] {
@@ -49,10 +63,12 @@ function toolFaults(request: JsonObject): readonly string[] {
     objectsOf(functionDeclarations),
   );
   const names = declared.map(({ name }) => textOf(name));
-  const mode = fieldsOf(fieldsOf(request['toolConfig'])['functionCallingConfig'])['mode'];
+  const calling = fieldsOf(fieldsOf(request['toolConfig'])['functionCallingConfig']);
+  const { mode, allowedFunctionNames } = calling;
+  const allowed = isList(allowedFunctionNames) ? allowedFunctionNames.map(textOf) : [];
   return [
     ...declared.flatMap(({ name, parameters, parametersJsonSchema }, index) => [
-      ...faultIf(!isNonEmptyText(name), `tools: function ${index} has no name`),
+      ...nameFaults(textOf(name), `tools: the name of function ${index}`),
       ...faultIf(
         parameters !== undefined && parametersJsonSchema !== undefined,
         `tools: function ${index} has two schemas`,
@@ -60,14 +76,31 @@ function toolFaults(request: JsonObject): readonly string[] {
     ]),
     ...repeated(names).map((name) => `tools: ${name} twice`),
     ...faultIf(mode !== undefined && !modes.has(textOf(mode)), `toolConfig: mode ${textOf(mode)}`),
+    ...faultIf(
+      allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED',
+      'toolConfig: allowed functions without a mode that restricts them',
+    ),
+    ...allowed
+      .filter((name) => !names.includes(name))
+      .map((name) => `toolConfig: ${name} is not a tool`),
   ];
 }
 
-function configFaults(request: JsonObject): readonly string[] {
+/** The form of a function name at Google. */
+function nameFaults(name: string, at: string): readonly string[] {
+  if (name === '') return [`${at}: missing`];
+  const isValid = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name);
+  return faultIf(!isValid, `${at}: ${name} is not a valid name`);
+}
+
+function configFaults(request: JsonObject, generation: number): readonly string[] {
   const config = fieldsOf(request['generationConfig']);
   const { thinkingBudget, thinkingLevel } = fieldsOf(config['thinkingConfig']);
   const hasSchema = config['responseSchema'] ?? config['responseJsonSchema'];
   const mimeType = textOf(config['responseMimeType']);
+  const declares = objectsOf(request['tools']).some(
+    ({ functionDeclarations }) => objectsOf(functionDeclarations).length > 0,
+  );
   return [
     ...faultIf(
       thinkingBudget !== undefined && thinkingLevel !== undefined,
@@ -76,6 +109,10 @@ function configFaults(request: JsonObject): readonly string[] {
     ...faultIf(
       hasSchema !== undefined && mimeType !== 'application/json',
       'generationConfig: a schema without responseMimeType',
+    ),
+    ...faultIf(
+      generation > 0 && generation < 3 && declares && mimeType === 'application/json',
+      'generationConfig: function calling with the response type application/json is unsupported',
     ),
   ];
 }

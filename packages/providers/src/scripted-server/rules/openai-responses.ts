@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   faultIf,
+  fieldsOf,
   isList,
   isNonEmptyText,
   isObject,
@@ -10,20 +10,27 @@ import {
   objectsOf,
   repeated,
   requestOf,
+  textOf,
 } from './document.ts';
+import { nameFaults } from './openai-chat.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
+
+/** Differences between compatible servers. */
+export interface ResponsesRules {
+  /** Whether the server creates ids of any form, and takes them back. Default: false. */
+  readonly takesAnyIds?: boolean;
+}
 
 /**
  * Lists the violations of the Responses API rules in a request body. A valid body gives an empty
  * list.
  */
-export function responsesFaults(body: unknown): readonly string[] {
+export function responsesFaults(body: unknown, rules: ResponsesRules = {}): readonly string[] {
   const request = requestOf(body);
   const isStateless = request['store'] === false;
   return [
     ...documentFaults(body),
     ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
-    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...foreignFaults(request),
     ...faultIf(
       isStateless && !includesReasoning(request),
@@ -31,7 +38,8 @@ export function responsesFaults(body: unknown): readonly string[] {
     ),
     ...toolFaults(request),
     ...formatFaults(request),
-    ...responseInputFaults(objectsOf(request['input']), isStateless),
+    ...inputFaults(request, isStateless),
+    ...(rules.takesAnyIds === true ? [] : idPrefixFaults(objectsOf(request['input']))),
   ];
 }
 
@@ -62,7 +70,7 @@ function toolFaults(request: JsonObject): readonly string[] {
     ...functions.flatMap(({ name, parameters, function: nested }, index) =>
       nested === undefined
         ? [
-            ...faultIf(!isNonEmptyText(name), `tools: function ${index} has no name`),
+            ...nameFaults(textOf(name), `tools: the name of function ${index}`),
             ...faultIf(!isObject(parameters), `tools: function ${index} has no parameters`),
           ]
         : [],
@@ -111,16 +119,31 @@ const builtInCalls: Readonly<Record<string, readonly string[]>> = {
   mcp_approval_request: ['id', 'name', 'arguments', 'server_label'],
 };
 
+/** The input is a text, or items. With stored state it may be empty. */
+function inputFaults(request: JsonObject, isStateless: boolean): readonly string[] {
+  const { input, previous_response_id, conversation, prompt } = request;
+  const isContinued = isNonEmptyText(previous_response_id) || isPresent(conversation);
+  if (isNonEmptyText(input) || (input === undefined && (isContinued || isPresent(prompt))))
+    return [];
+  return responseInputFaults(objectsOf(input), isStateless, isContinued);
+}
+
+const isPresent = (value: JsonValue | undefined) => value !== undefined && value !== null;
+
 function responseInputFaults(
   items: readonly JsonObject[],
   isStateless: boolean,
+  isContinued: boolean,
 ): readonly string[] {
   const ids = items.filter((item) => kindOf(item) === 'call').map(callId);
   return [
     ...faultIf(items.length === 0, 'input: none'),
     ...items.flatMap((item, index) => itemFaults(item, `input[${index}]`, isStateless)),
     ...repeated(ids.filter(Boolean)).map((id) => `input: the call ${id} twice`),
-    ...answerFaults(items),
+    ...repeated(items.map(({ id }) => textOf(id)).filter(Boolean)).map(
+      (id) => `input: the item ${id} twice`,
+    ),
+    ...answerFaults(items, isContinued),
     ...followerFaults(items),
   ];
 }
@@ -149,10 +172,32 @@ function callId(item: JsonObject): string {
   }
 }
 
+/** The API creates ids with these prefixes, and rejects others. */
+const idPrefixes: Readonly<Partial<Record<Kind, string>>> = {
+  assistant: 'msg',
+  reasoning: 'rs',
+};
+
+function idPrefixFaults(items: readonly JsonObject[]): readonly string[] {
+  return items.flatMap((item, index) => {
+    const prefix = item['type'] === 'function_call' ? 'fc' : idPrefixes[kindOf(item)];
+    const { id } = item;
+    if (prefix === undefined || id === undefined || textOf(id).startsWith(prefix)) return [];
+    return [`input[${index}].id: must begin with ${prefix}`];
+  });
+}
+
+/** Maximum length of a call id. */
+const maxCallIdLength = 64;
+
 function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
   const isOpen = item['status'] === 'in_progress' || item['status'] === 'incomplete';
   return [
     ...faultIf(isOpen, `${at}.status: ${textOf(item['status'])}`),
+    ...faultIf(
+      callId(item).length > maxCallIdLength,
+      `${at}.call_id: longer than ${maxCallIdLength}`,
+    ),
     ...ownFaults(item, at, isStateless),
   ];
 }
@@ -271,8 +316,11 @@ function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): re
   ];
 }
 
-/** Each call is answered once, before the next message. There are no other answers. */
-function answerFaults(items: readonly JsonObject[]): readonly string[] {
+/**
+ * Each call is answered once, before the next message. There are no other answers, except to calls of
+ * a stored conversation.
+ */
+function answerFaults(items: readonly JsonObject[], isContinued: boolean): readonly string[] {
   let open: readonly string[] = [];
   const faults: string[] = [];
   for (const [index, item] of items.entries()) {
@@ -286,7 +334,7 @@ function answerFaults(items: readonly JsonObject[]): readonly string[] {
       open = [];
     }
     if (kind === 'output') {
-      const isOrphan = id !== '' && !open.includes(id);
+      const isOrphan = id !== '' && !open.includes(id) && !isContinued;
       faults.push(...faultIf(isOrphan, `input[${index}]: answers ${id}, which is not open`));
       open = open.filter((call) => call !== id);
     }

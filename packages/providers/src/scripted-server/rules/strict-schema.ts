@@ -13,13 +13,26 @@ const refused = [
   ...['uniqueItems', 'contains', 'prefixItems', 'default', 'minProperties', 'maxProperties'],
 ];
 
-/** Lists why a provider rejects a schema that it shall enforce. */
+/** Lists why a provider rejects a schema that it shall enforce. The schema describes an object. */
 export function strictSchemaFaults(
   schema: JsonValue | undefined,
   rules: StrictSchemaRules,
   at = 'schema',
 ): readonly string[] {
   // Other rules report a missing schema.
+  if (!isObject(schema)) return [];
+  const isPlainObject = schema['type'] === 'object' && schema['anyOf'] === undefined;
+  return [
+    ...faultIf(rules.allRequired && !isPlainObject, `${at}.type: must be object`),
+    ...schemaFaults(schema, rules, at),
+  ];
+}
+
+function schemaFaults(
+  schema: JsonValue | undefined,
+  rules: StrictSchemaRules,
+  at: string,
+): readonly string[] {
   if (!isObject(schema)) return [];
   const { properties, required, type, items, anyOf } = schema;
   const isObjectSchema = type === 'object' || (isList(type) && type.includes('object'));
@@ -36,12 +49,12 @@ export function strictSchemaFaults(
       .filter((name) => isObjectSchema && rules.allRequired && !listed.includes(name))
       .map((name) => `${at}.required: ${name} is missing`),
     ...entriesOf(properties).flatMap(([name, one]) =>
-      strictSchemaFaults(one, rules, `${at}.properties.${name}`),
+      schemaFaults(one, rules, `${at}.properties.${name}`),
     ),
-    ...definitions.flatMap(([name, one]) => strictSchemaFaults(one, rules, `${at}.$defs.${name}`)),
-    ...(items === undefined ? [] : strictSchemaFaults(items, rules, `${at}.items`)),
+    ...definitions.flatMap(([name, one]) => schemaFaults(one, rules, `${at}.$defs.${name}`)),
+    ...(items === undefined ? [] : schemaFaults(items, rules, `${at}.items`)),
     ...(isList(anyOf) ? anyOf : []).flatMap((one, index) =>
-      strictSchemaFaults(one, rules, `${at}.anyOf[${index}]`),
+      schemaFaults(one, rules, `${at}.anyOf[${index}]`),
     ),
   ];
 }

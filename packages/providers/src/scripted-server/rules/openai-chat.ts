@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   faultIf,
+  fieldsOf,
   isList,
   isNonEmptyText,
   isObject,
@@ -10,6 +10,7 @@ import {
   objectsOf,
   repeated,
   requestOf,
+  textOf,
 } from './document.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
@@ -44,12 +45,18 @@ export function chatFaults(body: unknown, rules: ChatRules = {}): readonly strin
   return [
     ...documentFaults(body),
     ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
-    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...settingFaults(request, rules),
     ...toolFaults(request, rules),
     ...formatFaults(request),
     ...chatMessageFaults(objectsOf(request['messages']), rules),
   ];
+}
+
+/** Recognizes OpenAI's reasoning models, with or without a vendor before the name. */
+export function isReasoningModel(model: string): boolean {
+  return /^(?:openai\/)?(?:o[1-9]|gpt-5(?:-(?:mini|nano|pro|codex))?)(?:-\d{4}-\d{2}-\d{2})?$/.test(
+    model,
+  );
 }
 
 const sampling = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'max_tokens'];
@@ -76,17 +83,17 @@ function outputFaults(format: JsonValue | undefined): readonly string[] {
 
 function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   const tools = objectsOf(request['tools']);
-  const names = tools.map((tool) => textOf(fieldsOf(tool['function'])['name']));
-  const chosen = textOf(fieldsOf(fieldsOf(request['tool_choice'])['function'])['name']);
+  const names = tools.map((tool) => textOf(definitionOf(tool)['name']));
+  const chosen = textOf(definitionOf(fieldsOf(request['tool_choice']))['name']);
   const hasCalls = objectsOf(request['messages']).some(
     ({ tool_calls }) => tool_calls !== undefined,
   );
   return [
     ...tools.flatMap((tool, index) => [
-      ...faultIf(tool['type'] !== 'function', `tools[${index}].type: not function`),
-      ...faultIf(names[index] === '', `tools[${index}].function.name: missing`),
+      ...faultIf(!isToolType(tool['type']), `tools[${index}].type: not function`),
+      ...nameFaults(names[index] ?? '', `tools[${index}].function.name`),
       ...faultIf(
-        !isObject(fieldsOf(tool['function'])['parameters']),
+        tool['type'] !== 'custom' && !isObject(fieldsOf(tool['function'])['parameters']),
         `tools[${index}].function.parameters: not a schema`,
       ),
     ]),
@@ -106,8 +113,26 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   ];
 }
 
+/** The form of a function name at OpenAI. */
+export function nameFaults(name: string, at: string): readonly string[] {
+  if (name === '') return [`${at}: missing`];
+  return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(name), `${at}: ${name} is not a valid name`);
+}
+
+/** A function has JSON arguments. A custom tool has a plain text. */
+const isToolType = (type: JsonValue | undefined) => type === 'function' || type === 'custom';
+
+/** The fields of a tool, a call or a choice that depend on its type. */
+function definitionOf(tool: JsonObject): JsonObject {
+  return fieldsOf(tool['type'] === 'custom' ? tool['custom'] : tool['function']);
+}
+
 function formatFaults(request: JsonObject): readonly string[] {
   const format = fieldsOf(request['response_format']);
+  if (format['type'] === 'json_object') {
+    const isNamed = /json/i.test(JSON.stringify(request['messages'] ?? ''));
+    return faultIf(!isNamed, 'messages: must contain the word json');
+  }
   if (format['type'] !== 'json_schema') return [];
   const { name, schema } = fieldsOf(format['json_schema']);
   return [
@@ -201,15 +226,19 @@ function assistantFaults(message: JsonObject, at: string, rules: ChatRules): rea
 function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly string[] {
   const { maxIdLength = 40, idPattern = /./ } = rules;
   const id = textOf(call['id']);
-  const { name, arguments: text } = fieldsOf(call['function']);
+  const { name, arguments: text } = definitionOf(call);
+  const isCustom = call['type'] === 'custom';
   return [
     ...faultIf(id === '', `${at}.id: missing`),
     ...faultIf(id.length > maxIdLength, `${at}.id: longer than ${maxIdLength}`),
     ...faultIf(id !== '' && !idPattern.test(id), `${at}.id: not like ${idPattern.source}`),
-    ...faultIf(call['type'] !== 'function', `${at}.type: not function`),
+    ...faultIf(!isToolType(call['type']), `${at}.type: not function`),
     ...faultIf(call['index'] !== undefined, `${at}.index: left over from a stream`),
     ...faultIf(!isNonEmptyText(name), `${at}.function.name: missing`),
-    ...faultIf(!isObjectText(text), `${at}.function.arguments: not the JSON text of an object`),
+    ...faultIf(
+      !isCustom && !isObjectText(text),
+      `${at}.function.arguments: not the JSON text of an object`,
+    ),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
 import { type GeminiRules, geminiFaults } from './gemini.ts';
 
 const call = (id: string, port: string) => ({
@@ -14,7 +14,7 @@ const good = () => ({
   generationConfig: {
     responseMimeType: 'application/json',
     responseSchema: { type: 'OBJECT' },
-    thinkingConfig: { thinkingLevel: 'low', includeThoughts: true },
+    thinkingConfig: { thinkingLevel: 'LOW', includeThoughts: true },
   },
   toolConfig: { functionCallingConfig: { mode: 'AUTO' } },
   tools: [
@@ -50,7 +50,25 @@ const newest: GeminiRules = {
   ],
 };
 
+const declared = 'tools.0.functionDeclarations';
+
 describe('the rules of Gemini', () => {
+  test('catch tools beside an output schema before generation 3', () => {
+    expect(geminiFaults(good(), { model: 'gemini-2.5-flash' })).toEqual([
+      'generationConfig: function calling with the response type application/json is unsupported',
+    ]);
+    expect(geminiFaults(good(), { model: 'gemini-3-pro' })).toEqual([]);
+  });
+
+  test('catch unsigned calls from generation 3 on', () => {
+    const body = good();
+    drop('contents.1.parts.1.thoughtSignature')(body);
+    expect(geminiFaults(body, { model: 'gemini-3-pro' })).toEqual([
+      'contents[1]: the first call has no signature',
+    ]);
+    expect(geminiFaults(body)).toEqual([]);
+  });
+
   test('accept a valid body', () => {
     expect(geminiFaults(good(), newest)).toEqual([]);
   });
@@ -75,6 +93,17 @@ describe('the rules of Gemini', () => {
   });
 
   testEachFault<GeminiRules>(geminiFaults, good, [
+    ['a tool with a bad name', put(`${declared}.1.name`, '2tide'), '2tide is not a valid name'],
+    [
+      'allowed functions of the mode AUTO',
+      put('toolConfig.functionCallingConfig.allowedFunctionNames', ['get_tide']),
+      'without a mode that restricts them',
+    ],
+    [
+      'an allowed function that is no tool',
+      put('toolConfig.functionCallingConfig', { mode: 'ANY', allowedFunctionNames: ['x'] }),
+      'toolConfig: x is not a tool',
+    ],
     ['no contents', put('contents', []), 'contents: none'],
     ['undefined', put('safetySettings', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('contents.0.parts.0.text', '\udfff'), 'a lone surrogate'],
@@ -92,7 +121,11 @@ describe('the rules of Gemini', () => {
       'a budget and',
     ],
     ['an unknown mode', put('toolConfig.functionCallingConfig.mode', 'auto'), 'mode auto'],
-    ['a tool without name', drop('tools.0.functionDeclarations.1.name'), 'function 1 has no name'],
+    [
+      'a tool without name',
+      drop('tools.0.functionDeclarations.1.name'),
+      'the name of function 1: missing',
+    ],
     ['two schemas', put('tools.0.functionDeclarations.0.parameters', {}), 'has two schemas'],
     [
       'two tools of a name',

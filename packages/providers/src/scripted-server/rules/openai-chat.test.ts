@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ChatRules, chatFaults } from './chat.ts';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
+import { type ChatRules, chatFaults } from './openai-chat.ts';
 
 const call = (id: string, name: string) => ({
   id,
@@ -56,13 +56,21 @@ describe('the rules of Chat Completions', () => {
     expect(chatFaults(good(), everyRule)).toEqual([]);
   });
 
+  test('accept custom tools, whose calls have a plain text', () => {
+    const body = good();
+    const custom = { name: 'sql', input: 'SELECT 1' };
+    insert('tools.0', { type: 'custom', custom: { name: 'sql' } })(body);
+    put('tool_choice', { type: 'custom', custom: { name: 'sql' } })(body);
+    put('messages.2.tool_calls.0', { id: 'call00001', type: 'custom', custom })(body);
+    expect(chatFaults(body)).toEqual([]);
+  });
+
   test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], 'x', {}]) expect(chatFaults(body)).not.toEqual([]);
   });
 
   testEachFault<ChatRules>(chatFaults, good, [
     ['no model', put('model', ''), 'model: missing'],
-    ['a body that does not stream', put('stream', false), 'stream: not true'],
     ['no messages', put('messages', []), 'messages: none'],
     ['undefined', put('seed', undefined), 'undefined is not JSON'],
     ['a hole', put('stop', new Array(1)), '.stop[0]: undefined is not JSON'],
@@ -137,6 +145,12 @@ describe('the rules of Chat Completions', () => {
     ['the old limit of one', put('max_tokens', 9), 'max_tokens: refused', everyRule],
     ['a tool of no type', put('tools.0.type', 'x'), 'tools[0].type: not function'],
     ['a tool without name', put('tools.1.function.name', ''), 'tools[1].function.name: missing'],
+    ['a tool with a bad name', put('tools.1.function.name', 'a.b'), 'a.b is not a valid name'],
+    [
+      'JSON without the word',
+      put('response_format', { type: 'json_object' }),
+      'messages: must contain the word json',
+    ],
     ['a tool without schema', drop('tools.1.function.parameters'), 'parameters: not a schema'],
     ['two tools of a name', put('tools.1.function.name', 'get_tide'), 'tools: get_tide twice'],
     ['a choice of no tool', put('tool_choice.function.name', 'x'), 'x is not a tool'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type AnthropicRules, anthropicFaults } from './anthropic.ts';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
+import { anthropicFaults } from './anthropic.ts';
+import type { AnthropicRules } from './anthropic-messages.ts';
 
 const use = (id: string) => ({ type: 'tool_use', id, name: 'get_tide', input: { partial: true } });
 const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'six' });
@@ -13,7 +14,7 @@ const good = () => ({
   max_tokens: 4096,
   system: [text('Be brief.')],
   thinking: { type: 'enabled', budget_tokens: 1024 },
-  tool_choice: { type: 'tool', name: 'get_tide' },
+  tool_choice: { type: 'auto' },
   tools: [
     { name: 'get_tide', description: '', input_schema: { type: 'object' } },
     { type: 'web_search_20250305', name: 'web_search' },
@@ -36,6 +37,10 @@ const good = () => ({
     { role: 'assistant', content: 'At six.' },
   ],
 });
+
+const sampled = all(put('temperature', 1), put('top_p', 0.5));
+const marked = (list: string) => (index: number) =>
+  put(`${list}.${index}.cache_control`, { type: 'ephemeral' });
 
 const signed: AnthropicRules = { signed: [{ signature: 'c2ln', on: 'Hm.' }] };
 
@@ -82,7 +87,6 @@ describe('the rules of Messages', () => {
 
   testEachFault<AnthropicRules>(anthropicFaults, good, [
     ['no model', drop('model'), 'model: missing'],
-    ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no limit', all(drop('max_tokens'), drop('thinking')), 'max_tokens: missing'],
     ['a broken limit', put('max_tokens', 2000.5), 'max_tokens: missing'],
     ['an empty system text', put('system.0.text', ''), 'system: not texts'],
@@ -94,9 +98,44 @@ describe('the rules of Messages', () => {
     ['a tool without schema', drop('tools.0.input_schema'), 'tools[0].input_schema: missing'],
     ['a tool without name', drop('tools.1.name'), 'tools[1].name: missing'],
     ['two tools of a name', put('tools.1.name', 'get_tide'), 'tools: get_tide twice'],
-    ['a choice of no tool', put('tool_choice.name', 'x'), 'tool_choice.name: x is not a tool'],
+    [
+      'a choice of no tool',
+      all(drop('thinking'), put('tool_choice', { type: 'tool', name: 'x' })),
+      'tool_choice.name: x is not a tool',
+    ],
+    ['a forced tool with thinking', put('tool_choice.type', 'any'), 'refused with thinking'],
+    ['a tool with a bad name', put('tools.0.name', 'get tide'), 'tools[0].name: get tide is not'],
+    ['two sampling settings', all(drop('thinking'), sampled), 'top_p: beside temperature'],
+    [
+      'a blank stop sequence',
+      put('stop_sequences', ['END', ' ']),
+      'stop_sequences: without visible',
+    ],
+    [
+      'five cache points',
+      all(
+        ...[0, 1].map(marked('tools')),
+        marked('system')(0),
+        ...[0, 1].map(marked('messages.0.content')),
+      ),
+      'cache_control: 5 cache points, but at most 4',
+    ],
+    [
+      'a long cache point after a short one',
+      all(marked('tools')(0), put('system.0.cache_control', { type: 'ephemeral', ttl: '1h' })),
+      'cache_control: a point for 1h after one for 5m',
+    ],
+    [
+      'a turn that continues without thinking',
+      all(drop('messages.3'), ...Array(2).fill(drop('messages.1.content.0'))),
+      'messages: a turn that continues must start with thinking',
+    ],
     ['an unknown choice', put('tool_choice.type', 'required'), 'tool_choice.type: required'],
-    ['a choice without tools', all(drop('tools'), put('tool_choice', { type: 'any' })), 'no tools'],
+    [
+      'a choice without tools',
+      all(drop('tools'), put('tool_choice', { type: 'none' })),
+      'no tools',
+    ],
     ['undefined', put('top_p', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('messages.0.content.0.text', 'x\ud800'), 'a lone surrogate'],
     ['a lone surrogate in input', put('messages.1.content.5.input', { a: '\ud800' }), 'surrogate'],

@@ -55,6 +55,28 @@ function valueFaults(value: unknown, path: string): readonly string[] {
 
 const isForeign = (path: string) => foreignPath.test(path);
 
+/** A signature with the content that it belongs to. */
+export interface SignedContent {
+  readonly signature: string;
+  /** The text, or the name of the call. */
+  readonly on: string;
+}
+
+/** The fields of an object. Any other value has no fields. */
+export function fieldsOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** A string value. Any other value gives an empty string. */
+export function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** A number value. Any other value gives zero. */
+export function numberOf(value: JsonValue | undefined): number {
+  return typeof value === 'number' ? value : 0;
+}
+
 /** Checks for the JSON text of an object, which arguments must be. */
 export function isObjectText(text: JsonValue | undefined): boolean {
   if (typeof text !== 'string') return false;

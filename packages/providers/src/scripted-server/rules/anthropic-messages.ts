@@ -1,18 +1,16 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
-import type { SignedContent } from '../oracle/expected.ts';
-import { fieldsOf, numberOf, textOf } from '../oracle/read-json.ts';
+import type { JsonObject } from '@millrace/core';
 import {
-  documentFaults,
   faultIf,
   isList,
   isNonEmptyText,
   isObject,
   objectsOf,
   repeated,
-  requestOf,
+  type SignedContent,
+  textOf,
 } from './document.ts';
-import { strictSchemaFaults } from './strict-schema.ts';
 
+/** What a request is checked for beyond the rules of the API. */
 export interface AnthropicRules {
   /** All thinking blocks that the provider sent. A request may only contain these, unchanged. */
   readonly signed?: readonly SignedContent[];
@@ -20,105 +18,12 @@ export interface AnthropicRules {
   readonly refusesTextAfterResults?: boolean;
 }
 
-/**
- * Lists the violations of the Messages API rules in a request body. A valid body gives an empty
- * list.
- */
-export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): readonly string[] {
-  const request = requestOf(body);
-  const limit = request['max_tokens'];
-  return [
-    ...documentFaults(body),
-    ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
-    ...faultIf(request['stream'] !== true, 'stream: not true'),
-    ...faultIf(!(Number.isInteger(limit) && numberOf(limit) > 0), 'max_tokens: missing'),
-    ...systemFaults(request['system']),
-    ...thinkingFaults(request),
-    ...toolFaults(request),
-    ...anthropicMessageFaults(
-      objectsOf(request['messages']),
-      rules,
-      modelRules(textOf(request['model'])),
-    ),
-  ];
-}
-
-interface ModelRules {
+/** What a model accepts in a conversation. */
+export interface ModelRules {
   /** Whether the model accepts system messages inside of the conversation. */
   readonly takesSystemMessages: boolean;
   /** Whether the model continues an assistant message at the end. */
   readonly takesPrefill: boolean;
-}
-
-function modelRules(model: string): ModelRules {
-  const [, major = '0', minor = '0'] = /^claude-[a-z]+-(\d)(?:-(\d))?\b/.exec(model) ?? [];
-  return {
-    takesSystemMessages: /^claude-opus-4-8\b/.test(model),
-    takesPrefill: Number(major) < 4 || (major === '4' && Number(minor) < 6),
-  };
-}
-
-function systemFaults(system: JsonValue | undefined): readonly string[] {
-  if (system === undefined) return [];
-  if (!isList(system)) return faultIf(!isNonEmptyText(system), 'system: empty');
-  const isText = objectsOf(system).every(
-    ({ type, text }) => type === 'text' && isNonEmptyText(text),
-  );
-  return faultIf(system.length === 0 || !isText, 'system: not texts');
-}
-
-function thinkingFaults(request: JsonObject): readonly string[] {
-  const { type, budget_tokens } = fieldsOf(request['thinking']);
-  if (type === undefined || type === 'disabled') return [];
-  const isOver = numberOf(request['max_tokens']) <= numberOf(budget_tokens);
-  return [
-    ...faultIf(
-      type === 'enabled' && numberOf(budget_tokens) === 0,
-      'thinking.budget_tokens: missing',
-    ),
-    ...faultIf(type === 'enabled' && isOver, 'max_tokens: not above the thinking budget'),
-    ...['temperature', 'top_k']
-      .filter((name) => request[name] !== undefined)
-      .map((name) => `${name}: refused with thinking`),
-  ];
-}
-
-const choices = new Set(['auto', 'any', 'tool', 'none']);
-
-function outputFaults(config: JsonValue | undefined): readonly string[] {
-  const { format } = fieldsOf(config);
-  if (format === undefined) return [];
-  const { schema } = fieldsOf(format);
-  return strictSchemaFaults(schema, { allRequired: false }, 'output_config.format.schema');
-}
-
-function toolFaults(request: JsonObject): readonly string[] {
-  const tools = objectsOf(request['tools']);
-  const names = tools.map(({ name }) => textOf(name));
-  const { type, name } = fieldsOf(request['tool_choice']);
-  const isChosen = request['tool_choice'] !== undefined;
-  return [
-    ...tools.flatMap((tool, index) => [
-      ...faultIf(names[index] === '', `tools[${index}].name: missing`),
-      // Hosted tools have their own type and no schema.
-      ...faultIf(
-        !isNonEmptyText(tool['type']) && !isObject(tool['input_schema']),
-        `tools[${index}].input_schema: missing`,
-      ),
-    ]),
-    ...tools.flatMap(({ strict, input_schema }, index) => {
-      const at = `tools[${index}].input_schema`;
-      return strict === true ? strictSchemaFaults(input_schema, { allRequired: false }, at) : [];
-    }),
-    ...outputFaults(request['output_config']),
-    ...repeated(names).map((tool) => `tools: ${tool} twice`),
-    ...faultIf(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
-    ...faultIf(isChosen && tools.length === 0, 'tool_choice: no tools'),
-    ...faultIf(
-      type === 'tool' && !names.includes(textOf(name)),
-      `tool_choice.name: ${textOf(name)} is not a tool`,
-    ),
-  ];
 }
 
 interface Message {
@@ -127,7 +32,8 @@ interface Message {
   readonly at: string;
 }
 
-function anthropicMessageFaults(
+/** Lists what the API rejects in the messages of a request. */
+export function anthropicMessageFaults(
   given: readonly JsonObject[],
   rules: AnthropicRules,
   model: ModelRules,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
-import { responsesFaults } from './responses.ts';
+import { all, drop, insert, put, testEachFault } from '../../testing/fault-tests.ts';
+import { responsesFaults } from './openai-responses.ts';
 
 const thought = (more: object = {}) => ({
   type: 'reasoning',
@@ -19,18 +19,25 @@ const call = (id: string) => ({
 });
 const answer = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'six' });
 
+const object = () => ({
+  type: 'object',
+  properties: {},
+  required: [],
+  additionalProperties: false,
+});
+
 const good = () => ({
   model: 'gpt-5.1',
   stream: true,
   store: false,
   include: ['reasoning.encrypted_content'],
   reasoning: { effort: 'low', summary: 'auto' },
-  text: { format: { type: 'json_schema', name: 'answer', schema: {}, strict: true } },
+  text: { format: { type: 'json_schema', name: 'answer', schema: object(), strict: true } },
   tools: [
     {
       type: 'function',
       name: 'get_tide',
-      parameters: { type: 'object', additionalProperties: false },
+      parameters: object(),
       strict: true,
     },
     { type: 'web_search' },
@@ -66,6 +73,19 @@ describe('the rules of Responses', () => {
     expect(responsesFaults(good())).toEqual([]);
   });
 
+  test('accept results of calls that the provider stored', () => {
+    const body = { ...good(), input: [answer('call_1')] };
+    expect(responsesFaults(body)).toEqual(['input[0]: answers call_1, which is not open']);
+    expect(responsesFaults({ ...body, previous_response_id: 'resp_1' })).toEqual([]);
+  });
+
+  test('accept a text, and no input where the provider stored it', () => {
+    const { input: _items, ...rest } = good();
+    expect(responsesFaults(rest)).toEqual(['input: none']);
+    expect(responsesFaults({ ...rest, input: 'Tide?' })).toEqual([]);
+    expect(responsesFaults({ ...rest, previous_response_id: 'resp_1' })).toEqual([]);
+  });
+
   test('accept references if items are stored', () => {
     const body = good();
     all(stored, insert('input.2', { type: 'item_reference', id: 'msg_1' }))(body);
@@ -89,7 +109,6 @@ describe('the rules of Responses', () => {
 
   testEachFault(responsesFaults, good, [
     ['no model', drop('model'), 'model: missing'],
-    ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no input', put('input', []), 'input: none'],
     ['undefined', put('user', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('input.13.content', '\udc00'), 'a lone surrogate'],
@@ -98,7 +117,7 @@ describe('the rules of Responses', () => {
     ['messages beside input', put('messages', []), 'messages: of Chat Completions'],
     ['nothing that brings reasoning back', drop('include'), 'include: no reasoning'],
     ['a nested tool', put('tools.0.function', {}), 'tools[0].function: tools are flat here'],
-    ['a tool without name', drop('tools.0.name'), 'function 0 has no name'],
+    ['a tool without name', drop('tools.0.name'), 'the name of function 0: missing'],
     ['a tool without schema', drop('tools.0.parameters'), 'function 0 has no parameters'],
     ['a tool of no type', drop('tools.1.type'), 'tools[1].type: missing'],
     ['two tools of a name', insert('tools.0', { ...good().tools[0] }), 'tools: get_tide twice'],
@@ -136,15 +155,38 @@ describe('the rules of Responses', () => {
     ['an answer to nothing', insert('input.13', answer('x')), 'input[13]: answers x, which is not'],
     [
       'an id used twice',
-      insert('input.12', call('call_1'), answer('call_1')),
+      insert('input.12', { ...call('call_1'), id: 'fc_9' }, answer('call_1')),
       'input: the call call_1 twice',
     ],
+    ['an item twice', put('input.4.id', 'rs_1'), 'input: the item rs_1 twice'],
+    ['a foreign id of reasoning', put('input.4.id', 'abc'), 'input[4].id: must begin with rs'],
+    ['a foreign id of a call', put('input.5.id', 'abc'), 'input[5].id: must begin with fc'],
+    ['a foreign id of a message', put('input.12.id', 'abc'), 'input[12].id: must begin with msg'],
+    [
+      'a call id that is too long',
+      all(put('input.10.call_id', 'c'.repeat(65)), put('input.11.call_id', 'c'.repeat(65))),
+      ['input[10].call_id: longer than 64', 'input[11].call_id: longer than 64'],
+    ],
+    ['a tool with a bad name', put('tools.0.name', 'get tide'), 'get tide is not a valid name'],
+    ['a strict format of a list', put('text.format.schema.type', 'array'), 'schema.type: must be'],
     ['no summary', drop('input.4.summary'), 'input[4].summary: not a list of texts'],
     ['an empty summary text', put('input.4.summary', [{ text: '' }]), 'summary: not a list'],
     ['nothing encrypted', drop('input.4.encrypted_content'), 'encrypted_content: missing'],
-    ['reasoning at the end', insert('input.14', thought()), 'reasoning without what it led to'],
-    ['reasoning before a user', insert('input.13', thought()), 'input[13]: reasoning without'],
-    ['reasoning before an answer', insert('input.6', thought()), 'input[6]: reasoning without'],
+    [
+      'reasoning at the end',
+      insert('input.14', thought({ id: 'rs_9' })),
+      'reasoning without what it led to',
+    ],
+    [
+      'reasoning before a user',
+      insert('input.13', thought({ id: 'rs_9' })),
+      'input[13]: reasoning without',
+    ],
+    [
+      'reasoning before an answer',
+      insert('input.6', thought({ id: 'rs_9' })),
+      'input[6]: reasoning without',
+    ],
     [
       'a reference to nothing stored',
       insert('input.2', { type: 'item_reference', id: 'msg_1' }),
