@@ -133,18 +133,18 @@ describe('19: a cache of answers', () => {
 
   test('is bounded by entries and by length, and drops the least recently used', () => {
     const store = memoryAnswerStore({ maxEntries: 2, maxLength: 10 });
-    store.set('a', 'aaa');
-    store.set('b', 'bbb');
+    void store.set('a', 'aaa');
+    void store.set('b', 'bbb');
     expect(store.get('a')).toBe('aaa');
-    store.set('c', 'ccc');
+    void store.set('c', 'ccc');
     expect([store.get('a'), store.get('b'), store.get('c')]).toEqual(['aaa', undefined, 'ccc']);
-    store.set('d', 'd'.repeat(8));
+    void store.set('d', 'd'.repeat(8));
     expect([store.get('a'), store.get('c'), store.get('d')]).toEqual([
       undefined,
       undefined,
       'dddddddd',
     ]);
-    store.set('d', 'd'.repeat(11));
+    void store.set('d', 'd'.repeat(11));
     expect(store.get('d')).toBeUndefined();
   });
 

@@ -92,8 +92,8 @@ const responsesTarget = (
     }),
 });
 
-const webSearch = { type: 'web_search_20260318', name: 'web_search', max_uses: 3 };
-const bash = { type: 'bash_20250124', name: 'bash' };
+const webSearch = { type: 'web_search_20260318', name: 'web_search', max_uses: 3 } as const;
+const bash = { type: 'bash_20250124', name: 'bash' } as const;
 
 /** Presets of which each differs from the others in its requests. `npm run test:full` checks all. */
 const unlikeChatPresets: readonly ChatPreset[] = [
@@ -115,7 +115,7 @@ export const targets: readonly Target[] = [
   ].map((model) => anthropicTarget(model)),
   ...['claude-opus-4-8', 'claude-opus-5'].map((model) => anthropicTarget(model)),
   anthropicTarget('claude-sonnet-4-5', {
-    hostedTools: [webSearch, bash],
+    extraTools: [webSearch, bash],
     eagerInputStreaming: true,
   }),
   anthropicTarget('claude-sonnet-4-6', {
