@@ -1,6 +1,15 @@
 export type { AnthropicOptions } from './anthropic/options.ts';
 export { anthropic } from './anthropic/provider.ts';
 export type {
+  ModelEffort,
+  ModelInfo,
+  ModelInput,
+  ModelPrices,
+  ModelTable,
+  TierPrices,
+  TokenPrices,
+} from './contract/model-info.ts';
+export type {
   CacheHints,
   ModelRequest,
   OutputSchema,
@@ -35,6 +44,7 @@ export type {
   ReasoningEchoStyle,
   ReasoningEffortStyle,
 } from './openai-chat/options.ts';
+export type { ModelInfoOptions } from './models/known-traits.ts';
 export { openaiChat } from './openai-chat/provider.ts';
 export type {
   ResponsesDialect,

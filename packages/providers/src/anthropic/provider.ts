@@ -1,9 +1,11 @@
 import type { Provider } from '../contract/provider.ts';
+import { modelInfo } from '../models/known-traits.ts';
 import { copyOptions } from '../wire/api-options.ts';
+import { serverId } from '../wire/endpoint.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import type { AnthropicOptions } from './options.ts';
-import { anthropicRequest, providerId } from './request.ts';
+import { type AnthropicOptions, traitsOf } from './options.ts';
+import { anthropicRequest, defaultBaseUrl, providerId } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
 
@@ -19,16 +21,20 @@ export function anthropic(options: AnthropicOptions): Provider {
 }
 
 function anthropicWire(options: AnthropicOptions): Wire {
-  const { model } = options;
+  const { model, baseUrl } = options;
+  const id = serverId(providerId, baseUrl, defaultBaseUrl);
+  const info = modelInfo(id, model, options);
+  const known = { ...options, id, traits: traitsOf(info) };
   return {
-    provider: providerId,
+    provider: id,
     model,
-    http: (request) => anthropicRequest(request, options),
+    info,
+    http: (request) => anthropicRequest(request, known),
     reader: (context) =>
       new AnthropicReader(context, {
-        provider: providerId,
+        provider: id,
         model,
-        outputTool: outputToolName(context.request, options),
+        outputTool: outputToolName(context.request, known),
       }),
   };
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { effortFor } from '../models/effort.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
@@ -14,20 +15,20 @@ import { readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import { conversationOf, type MessageTurn } from './messages.ts';
-import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
+import type { AnthropicModel, AnthropicOptions, ModelTraits } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
 export const providerId = 'anthropic';
 
-const defaultBaseUrl = 'https://api.anthropic.com';
+export const defaultBaseUrl = 'https://api.anthropic.com';
 const defaultVersion = '2023-06-01';
 const keyVariables = ['ANTHROPIC_API_KEY'];
 const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 
-export function anthropicRequest(request: ModelRequest, options: AnthropicOptions): HttpRequest {
+export function anthropicRequest(request: ModelRequest, options: AnthropicModel): HttpRequest {
   const { model, betas = [] } = options;
   const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
-  const messages = toMessages(request, { provider: providerId, model, ids: toolCallIds });
+  const messages = toMessages(request, { provider: options.id, model, ids: toolCallIds });
   const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));
   const container = containerOf(messages);
   const headers = headersFor(options, betasFor(betas, turns));
@@ -43,7 +44,7 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
   return {
     url: withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query),
     headers,
-    body: withProviderOptions(body, providerId, request),
+    body: withProviderOptions(body, options.id, request),
     secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
       (secret) => secret ?? [],
     ),
@@ -51,8 +52,7 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
   };
 }
 
-function rulesOf({ model, systemMessages, baseUrl }: AnthropicOptions) {
-  const traits = traitsOf(model);
+function rulesOf({ traits, systemMessages, baseUrl }: AnthropicModel) {
   const isOwnApi = baseUrl === undefined;
   return {
     takesSystemMessages: systemMessages ?? (traits.systemMessages && isOwnApi),
@@ -83,11 +83,11 @@ function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
 /** All fields of the body except the conversation. */
 function settingFields(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   turns: readonly MessageTurn[],
   warnings: string[],
 ): JsonObject {
-  const traits = traitsOf(options.model);
+  const { traits } = options;
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
   const tools = toolFields(request, options, outputTool, warnings);
@@ -148,8 +148,6 @@ interface ThinkingFields {
   readonly effort?: string;
 }
 
-const efforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'max' } as const;
-
 const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
 
 /** The API's minimum budget. */
@@ -161,7 +159,7 @@ const maxShare = 0.75;
 /** The fields that request thinking with the given effort. */
 function thinkingFields(
   effort: ReasoningEffort | undefined,
-  { thinking, canStopThinking }: ModelTraits,
+  { thinking, canStopThinking, efforts }: ModelTraits,
   maxTokens: number,
 ): ThinkingFields {
   if (effort === undefined || thinking === 'none') return {};
@@ -170,7 +168,7 @@ function thinkingFields(
   }
   if (thinking === 'adaptive') {
     // Newer models show no thinking without this field.
-    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: efforts[effort] };
+    return { thinking: { type: 'adaptive', display: 'summarized' }, ...effortField(effort, efforts) };
   }
   const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
@@ -179,15 +177,23 @@ function thinkingFields(
 /** The fields that turn thinking off because a tool is forced. Some models think by default. */
 function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
-  { thinking, canStopThinking }: ModelTraits,
+  { thinking, canStopThinking, efforts }: ModelTraits,
 ): ThinkingFields {
   if (thinking !== 'adaptive') return {};
   // The API rejects the highest effort without thinking.
   const most = effort === 'max' ? 'high' : effort;
   return {
     ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
-    ...(most === undefined || most === 'none' ? {} : { effort: efforts[most] }),
+    ...(most === undefined || most === 'none' ? {} : effortField(most, efforts)),
   };
+}
+
+function effortField(
+  requested: ReasoningEffort,
+  efforts: ModelTraits['efforts'],
+): Pick<ThinkingFields, 'effort'> {
+  const effort = effortFor(requested, efforts);
+  return effort === undefined ? {} : { effort };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { ModelInfo } from '../contract/model-info.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { checkSecret, type HeaderOptions } from '../wire/api-options.ts';
@@ -19,6 +20,8 @@ export interface GoogleEndpoint extends StateOwner {
   /** True if the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
+  /** What is known about the model. */
+  readonly info: ModelInfo;
 }
 
 interface EndpointKey {

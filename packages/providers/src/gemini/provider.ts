@@ -1,4 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
+import { modelInfo } from '../models/known-traits.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import { copyOptions, requireApiKey } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
@@ -37,6 +38,7 @@ export function gemini(options: GeminiOptions): Provider {
       headers,
       sendsAllIds: true,
       streamsArguments: false,
+      info: modelInfo('gemini', model, options),
     },
     options,
   );
@@ -67,18 +69,20 @@ export function vertex(options: VertexOptions): Provider {
       headers,
       sendsAllIds: false,
       streamsArguments: rest.streamFunctionCallArguments ?? false,
+      info: modelInfo('vertex', model, options),
     },
     options,
   );
 }
 
 function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
-  const { provider, model, sendsAllIds } = endpoint;
+  const { provider, model, sendsAllIds, info } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(
     {
       provider,
       model,
+      info,
       http: (request) => geminiRequest(request, endpoint),
       reader: (context) => new GeminiReader(context, owner),
     },

@@ -1,9 +1,9 @@
 import type { Provider } from '../contract/provider.ts';
 import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf } from '../wire/endpoint.ts';
+import { dialectOf, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ChatOptions } from './options.ts';
-import { presets } from './presets.ts';
+import { dialectForModel, presets } from './presets.ts';
 import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
 
@@ -16,12 +16,15 @@ import { ChatReader } from './stream.ts';
  */
 export function openaiChat(given: ChatOptions): Provider {
   const options = copyOptions(given);
-  const dialect = dialectOf(presets, options);
+  const preset = dialectOf(presets, options);
+  const info = infoAt(preset, options);
+  const dialect = dialectForModel(preset, options.dialect, info);
   const owner = { provider: dialect.id, model: options.model };
   return wireProvider(
     {
       ...owner,
-      http: (request) => chatRequest(request, options, dialect),
+      info,
+      http: (request) => chatRequest(request, options, dialect, info),
       reader: (context) => new ChatReader(context, owner),
     },
     given,

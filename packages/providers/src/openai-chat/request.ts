@@ -1,6 +1,8 @@
 import type { JsonObject } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { commonEfforts, effortFor, sentSampling } from '../models/effort.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -15,22 +17,24 @@ export function chatRequest(
   request: ModelRequest,
   options: ApiOptions,
   dialect: ChatDialect,
+  info: ModelInfo,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = chatBody(request, options.model, dialect, warnings);
+  const body = chatBody(request, { model: options.model, info, warnings }, dialect);
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
 function chatBody(
   request: ModelRequest,
-  model: string,
+  target: { readonly model: string; readonly info: ModelInfo; readonly warnings: string[] },
   dialect: ChatDialect,
-  warnings: string[],
 ): JsonObject {
+  const { model, info, warnings } = target;
   const isInWords = request.output !== undefined && dialect.outputFormat === 'json_object';
   const said = isInWords ? withSchemaInWords(request, request.output) : request;
   const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
-  const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
+  const { maxOutputTokens, stopSequences, cache, output, reasoning } = request;
+  const { temperature, topP } = sentSampling(request, target);
   const body: JsonObject = {
     model,
     messages: chatMessages(messages, dialect),
@@ -41,7 +45,7 @@ function chatBody(
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
-    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
+    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect, info)),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
   };
@@ -57,15 +61,19 @@ function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: stri
   return { type: 'json_schema', json_schema: { name, ...sent } };
 }
 
-function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect): JsonObject {
-  const isOn = effort !== 'none';
+function effortFields(
+  requested: ReasoningEffort,
+  { reasoningEffort }: ChatDialect,
+  { efforts = commonEfforts }: ModelInfo,
+): JsonObject {
+  const isOn = requested !== 'none';
+  const effort = effortFor(requested, efforts);
   switch (reasoningEffort) {
     case 'effort':
-      return { reasoning_effort: effort === 'max' ? 'xhigh' : effort };
+      return effort === undefined ? {} : { reasoning_effort: effort };
     case 'reasoning_object':
-      return {
-        reasoning: isOn ? { effort: effort === 'max' ? 'xhigh' : effort } : { enabled: false },
-      };
+      if (!isOn) return { reasoning: { enabled: false } };
+      return effort === undefined ? {} : { reasoning: { effort } };
     case 'thinking_type':
       return { thinking: { type: isOn ? 'enabled' : 'disabled' } };
     case 'enable_thinking':

@@ -50,6 +50,6 @@ export interface ResponsesDialect extends Endpoint {
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
-  /** Models that accept a long cache retention. */
-  readonly longCacheModels: readonly string[];
+  /** Whether the server accepts a long cache retention, for the models that have it. */
+  readonly longCache: boolean;
 }

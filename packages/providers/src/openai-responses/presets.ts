@@ -1,29 +1,13 @@
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
-/** OpenAI's models that can keep cached prompts for a day. Other models reject the field. */
-const openaiLongCacheModels: readonly string[] = [
-  'gpt-4.1',
-  'gpt-5',
-  'gpt-5-codex',
-  'gpt-5.1',
-  'gpt-5.1-chat-latest',
-  'gpt-5.1-codex',
-  'gpt-5.1-codex-max',
-  'gpt-5.1-codex-mini',
-  'gpt-5.2',
-  'gpt-5.4',
-  'gpt-5.5',
-  'gpt-5.5-pro',
-];
-
 const compatible: ResponsesDialect = {
   ...unknownEndpoint,
   id: 'compatible-responses',
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
-  longCacheModels: [],
+  longCache: false,
 };
 
 const openai: ResponsesDialect = {
@@ -33,7 +17,7 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
-  longCacheModels: openaiLongCacheModels,
+  longCache: true,
 };
 
 export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect } = {
@@ -41,7 +25,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
-    longCacheModels: [],
+    longCache: false,
     id: 'azure-responses',
     baseUrl: undefined,
     url: '{azure}/v1/responses?api-version={apiVersion}',
@@ -70,8 +54,3 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     plainReasoning: true,
   },
 };
-
-/** Compares the name, with or without the date of a snapshot. */
-export function isLongCacheModel(models: readonly string[], model: string): boolean {
-  return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
-}

@@ -1,7 +1,7 @@
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
 import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf } from '../wire/endpoint.ts';
+import { dialectOf, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ResponsesOptions } from './options.ts';
 import { presets } from './presets.ts';
@@ -18,12 +18,14 @@ import { ResponsesReader } from './stream.ts';
 export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
+  const info = infoAt(dialect, options);
   const owner = { provider: dialect.id, model: options.model };
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
   return wireProvider(
     {
       ...owner,
-      http: (request) => responsesRequest(request, options, dialect),
+      info,
+      http: (request) => responsesRequest(request, options, dialect, info),
       reader: (context) => new ResponsesReader(context, owner, extraNames),
     },
     given,

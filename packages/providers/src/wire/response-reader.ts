@@ -5,6 +5,7 @@ import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
+import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { Interrupted } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
@@ -110,8 +111,10 @@ export class ResponseReader {
 
   #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
     const { usage, model, responseId } = this.#reader.details;
+    const sentLength = () => this.#sentLength(mayHaveCost);
+    const total = completeUsage(usage, sentLength, this.#writtenLength);
     return {
-      usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
+      usage: withCost(total, this.#wire.info?.prices),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
       ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),

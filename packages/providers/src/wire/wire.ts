@@ -1,4 +1,5 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 
@@ -7,6 +8,8 @@ export interface Wire {
   /** Together with `model` the owner of `providerState`. */
   readonly provider: string;
   readonly model: string;
+  /** What is known about the model. Its prices give the cost of answers without one. */
+  readonly info?: ModelInfo | undefined;
   /**
    * Builds the HTTP request. Throws a `WireFault` of kind `invalid_request` if the wire cannot
    * express it.
