@@ -37,6 +37,7 @@ export {
 export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
+export type { ModelInfoOptions } from './models/known-traits.ts';
 export type {
   ChatDialect,
   ChatOptions,
@@ -44,7 +45,6 @@ export type {
   ReasoningEchoStyle,
   ReasoningEffortStyle,
 } from './openai-chat/options.ts';
-export type { ModelInfoOptions } from './models/known-traits.ts';
 export { openaiChat } from './openai-chat/provider.ts';
 export type {
   ResponsesDialect,

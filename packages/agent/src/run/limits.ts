@@ -34,7 +34,7 @@ function hasPrices({ info }: Provider, currency: string): boolean {
 function noPrice({ id, model }: Provider, currency: string): AgentError {
   const message =
     `Cannot use maxCost: the price of ${id}/${model} in ${currency} is unknown. ` +
-    "Pass the provider a table of models with its price, or set allowUnknownPrices to ignore it";
+    'Pass the provider a table of models with its price, or set allowUnknownPrices to ignore it';
   return new AgentError('no_price', message, { option: 'maxCost', provider: id, model });
 }
 

@@ -33,7 +33,10 @@ const rows: readonly (readonly [
 
 describe('a model’s name', () => {
   test.each(rows)('%s thinks by %s and gives output by %s', (model, thinking, structuredOutput) => {
-    expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({ thinking, structuredOutput });
+    expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({
+      thinking,
+      structuredOutput,
+    });
   });
 
   test.each([
@@ -50,7 +53,10 @@ describe('a model’s name', () => {
   ])(
     '%s can stop thinking: %s; takes a temperature: %s',
     (model, canStopThinking, takesTemperature) => {
-      expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({ canStopThinking, takesTemperature });
+      expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({
+        canStopThinking,
+        takesTemperature,
+      });
     },
   );
 });

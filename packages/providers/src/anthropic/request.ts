@@ -168,7 +168,10 @@ function thinkingFields(
   }
   if (thinking === 'adaptive') {
     // Newer models show no thinking without this field.
-    return { thinking: { type: 'adaptive', display: 'summarized' }, ...effortField(effort, efforts) };
+    return {
+      thinking: { type: 'adaptive', display: 'summarized' },
+      ...effortField(effort, efforts),
+    };
   }
   const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };

@@ -64,7 +64,10 @@ function toGeminiMessages(
   return messages.map((message): GeminiMessage => {
     switch (message.role) {
       case 'assistant':
-        return { role: 'model', parts: modelParts(message, { wantsSignatures: signedCalls, idOf }) };
+        return {
+          role: 'model',
+          parts: modelParts(message, { wantsSignatures: signedCalls, idOf }),
+        };
       case 'tool':
         return {
           role: 'user',

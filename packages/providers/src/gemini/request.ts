@@ -26,11 +26,7 @@ export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): 
   };
 }
 
-function bodyOf(
-  given: ModelRequest,
-  endpoint: GoogleEndpoint,
-  warnings: string[],
-): JsonObject {
+function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint, warnings: string[]): JsonObject {
   const { streamsArguments } = endpoint;
   const request = withPossibleOutput(given, endpoint.info);
   const config = generationConfig(endpoint, request, warnings);

@@ -19,7 +19,11 @@ const thirdGemini: ModelInfo = {
 
 /** In this order. A later correction wins. */
 const corrections: readonly Correction[] = [
-  ['openai', /-chat(?:-latest)?$|search/, { reasons: false, efforts: [], defaultEffort: undefined }],
+  [
+    'openai',
+    /-chat(?:-latest)?$|search/,
+    { reasons: false, efforts: [], defaultEffort: undefined },
+  ],
   ['openai', /search/, { sampling: 'never' }],
   ['openai', /deep-research/, { efforts: ['medium'] }],
   ['openai', /^gpt-5-pro/, { efforts: ['high'] }],
@@ -35,7 +39,11 @@ const corrections: readonly Correction[] = [
   // From generation 3 on. Aliases such as `gemini-flash-latest` name such models too.
   ['gemini', /^gemini-(?!gemma|exp|[12]\b)/, thirdGemini],
   ['gemini', /^gemini-3-pro/, { efforts: ['low', 'high'] }],
-  ['gemini', /^gemini-3(?:\.[0-6])?-flash|flash-lite(?!-latest)/, { efforts: ['minimal', ...levels] }],
+  [
+    'gemini',
+    /^gemini-3(?:\.[0-6])?-flash|flash-lite(?!-latest)/,
+    { efforts: ['minimal', ...levels] },
+  ],
   ['gemini', /^gemini-2\.5-/, { thinking: 'budget', thinkingBudget: [0, 24_576] }],
   ['gemini', /^gemini-2\.5-pro/, { thinkingBudget: [128, 32_768] }],
   ['gemini', /^gemini-2\.5-/, { efforts: levels }],

@@ -74,7 +74,10 @@ describe('a table finds a model', () => {
       undefined,
       table,
     );
-    expect(joined.find('openai', 'gpt-5.1')).toMatchObject({ contextTokens: 4, maxOutputTokens: 5 });
+    expect(joined.find('openai', 'gpt-5.1')).toMatchObject({
+      contextTokens: 4,
+      maxOutputTokens: 5,
+    });
     expect(joined.find('openai', 'nothing')).toBeUndefined();
   });
 });
@@ -100,7 +103,12 @@ describe('the table of the package', () => {
     const usage = { prompt_tokens: 1000, completion_tokens: 100 };
     const answer = (more: object) => {
       const { fetch } = fetchOf([
-        sseOf([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: { ...usage, ...more } }]),
+        sseOf([
+          {
+            choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+            usage: { ...usage, ...more },
+          },
+        ]),
       ]);
       return { apiKey: 'key', fetch, models };
     };

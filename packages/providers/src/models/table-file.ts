@@ -1,12 +1,12 @@
-import { isDecimal, MillraceError } from '@millrace/core';
+import { type ErrorPlace, isDecimal, MillraceError } from '@millrace/core';
 import { type ModelInfo, modelEfforts, modelInputs } from '../contract/model-info.ts';
 import { rowsFromLiteLlm } from './from-litellm.ts';
 import type { ModelRows } from './model-table.ts';
 
 /** A file or setting with facts about models that cannot be used. */
 export class ModelTableError extends MillraceError<'bad_model_table'> {
-  constructor(message: string, place: { readonly model?: string; readonly field?: string } = {}) {
-    super('bad_model_table', message, place);
+  constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
+    super('bad_model_table', message, place, options);
   }
 }
 
@@ -49,17 +49,18 @@ export function checkModelRows(value: unknown): ModelRows {
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
-    throw new ModelTableError('The table of models is not JSON');
+  } catch (cause) {
+    throw new ModelTableError('The table of models is not JSON', {}, { cause });
   }
 }
 
 function convertedRows(list: unknown): ModelRows {
   try {
     return rowsFromLiteLlm(list);
-  } catch (error) {
-    const found = error instanceof Error ? error.message : String(error);
-    throw new ModelTableError(`${found}. Use LiteLLM's list, or a file of the format ${format}`);
+  } catch (cause) {
+    const found = cause instanceof Error ? cause.message : String(cause);
+    const message = `${found}. Use LiteLLM's list, or a file of the format ${format}`;
+    throw new ModelTableError(message, {}, { cause });
   }
 }
 
@@ -143,7 +144,10 @@ function checkInfo(model: string, info: unknown): void {
     }
     if (value !== undefined && !check(value)) {
       const shown = JSON.stringify(value);
-      throw new ModelTableError(`The model ${model} cannot have ${field} ${shown}`, { model, field });
+      throw new ModelTableError(`The model ${model} cannot have ${field} ${shown}`, {
+        model,
+        field,
+      });
     }
   }
 }
