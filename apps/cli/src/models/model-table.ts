@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMillraceError } from '@millrace/core';
 import {
@@ -12,13 +12,14 @@ import {
 import { userConfigFolder } from '../config/config-paths.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
 import { readFileSafely } from '../safe-files.ts';
 
 /** More than LiteLLM's list needs, which has 3 MB. */
 const maxTableBytes = 32 * 2 ** 20;
 
 /** The file with the user's newer table of models. Undefined without a folder for settings. */
-export function modelTablePath(env: Env): string | undefined {
+function modelTablePath(env: Env): string | undefined {
   const folder = userConfigFolder(env);
   return folder && join(folder, 'models.json');
 }
@@ -58,7 +59,7 @@ export async function storeModelTable(
   } catch (error) {
     throw invalidTable(source, error);
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const draft = `${path}.${process.pid}.new`;
   try {
     await writeFile(draft, writeModelTable(rows), { mode: 0o600 });

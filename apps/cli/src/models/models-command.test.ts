@@ -51,8 +51,9 @@ describe('millrace models', () => {
 
   test('prints JSON with what is configured', async () => {
     const info = { prices: { input: '1', output: '2' } };
-    const model = { provider: 'compatible', model: 'x', baseUrl: 'http://a.example/v1', info };
-    const config = { models: { mine: model } } as const;
+    const provider = 'compatible' as const;
+    const model = { provider, model: 'x', baseUrl: 'http://a.example/v1', info };
+    const config = { models: { mine: model } };
     const args = { command: 'models', json: true, color: true } as const;
     const { text } = await run({ env: homeWith(), config, args });
     expect(JSON.parse(text)[0]).toEqual({ name: 'mine', from: 'configured', info });

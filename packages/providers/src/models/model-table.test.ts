@@ -3,8 +3,8 @@ import { anthropic } from '../anthropic/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { rowsFromLiteLlm } from './from-litellm.ts';
-import { createModelTable, joinTables } from './model-table.ts';
-import { models } from './shipped-models.ts';
+import { createModelTable } from './model-table.ts';
+import { joinTables, models } from './shipped-models.ts';
 import { ModelTableError, readModelTable, writeModelTable } from './table-file.ts';
 
 const tokens = (contextTokens: number) => ({ contextTokens });

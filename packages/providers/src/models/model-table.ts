@@ -28,16 +28,6 @@ export function createModelTable(rows: ModelRows): ModelTable {
   });
 }
 
-/** Joins tables. A field of an earlier table wins over the same field of a later one. */
-export function joinTables(...tables: readonly (ModelTable | undefined)[]): ModelTable {
-  return {
-    find: (provider, model) => {
-      const found = tables.flatMap((table) => table?.find(provider, model) ?? []);
-      return found.length < 2 ? found[0] : joinInfo(...found);
-    },
-  };
-}
-
 /** Joins facts about one model. Earlier ones win. */
 export function joinInfo(...infos: readonly (ModelInfo | undefined)[]): ModelInfo {
   const found = infos.flatMap((info) => (info === undefined ? [] : definedFields(info)));

@@ -40,7 +40,7 @@ export function writeModelTable(rows: ModelRows): string {
 }
 
 /** Returns the value as rows. Throws a `ModelTableError` if it has another form. */
-export function checkModelRows(value: unknown): ModelRows {
+function checkModelRows(value: unknown): ModelRows {
   if (!isRecord(value)) throw new ModelTableError('"models" must be an object: { "name": { … } }');
   for (const [model, info] of Object.entries(value)) checkInfo(model, info);
   return value as ModelRows;
