@@ -42,7 +42,10 @@ interface ListedModel {
 
 async function listedModels(options: ModelsCommandOptions): Promise<readonly ListedModel[]> {
   const { env, config } = options;
-  const [known, table] = await Promise.all([knownModels(env, config, options), loadModelTable(env)]);
+  const [known, table] = await Promise.all([
+    knownModels(env, config, options),
+    loadModelTable(env),
+  ]);
   return known.map(({ name, from, contextTokens }) => {
     const configured = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
     const slash = name.indexOf('/');
