@@ -29,7 +29,7 @@ const outside = ['**/node_modules/**', '**/dist/**'];
 /**
  * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
  * `npm run test:full` runs everything. `npm run test:rest` runs what `npm test` leaves out: slow files, and
- * files with properties again, with all their runs. `npm run attack` runs the attacks.
+ * files with properties again, with more runs. `npm run attack` runs the attacks.
  */
 const filesOf: Readonly<Record<string, () => { include: string[]; exclude: string[] }>> = {
   quick: () => ({ include: all, exclude: [...outside, slow] }),
@@ -39,7 +39,7 @@ const filesOf: Readonly<Record<string, () => { include: string[]; exclude: strin
 };
 
 function isRest(path: string): boolean {
-  return path.includes('.full.test.') || /\bfrom 'fast-check'/.test(readFileSync(path, 'utf8'));
+  return path.includes('.full.test.') || /\b(fc\.assert|runs)\(/.test(readFileSync(path, 'utf8'));
 }
 
 export default defineConfig(({ mode }) => {
@@ -55,7 +55,7 @@ export default defineConfig(({ mode }) => {
       setupFiles: ['scripts/random-seed.ts'],
       env: {
         SEED: seed,
-        MILLRACE_TEST: isFull ? 'full' : 'quick',
+        MILLRACE_TEST: name,
         MILLRACE_TEST_PATIENCE: String(patience),
       },
       isolate: false,

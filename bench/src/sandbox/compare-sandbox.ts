@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
@@ -15,8 +15,11 @@ export async function compareSandbox(): Promise<void> {
   if (found.sandbox === undefined) return console.log(`No sandbox: ${found.reason}`);
   const { sandbox } = found;
   const root = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+  const large = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   try {
+    fillWorkspace(large);
     const workspace = createWorkspace({ root });
+    const largeWorkspace = createWorkspace({ root: large });
     const closed = {
       hiddenPaths: async () => [],
       allow: async () => true,
@@ -25,6 +28,7 @@ export async function compareSandbox(): Promise<void> {
     const all = [
       ['without a sandbox', bashTool({ workspace })],
       ['in the sandbox', bashTool({ workspace, sandbox })],
+      ['in the sandbox, 500 folders', bashTool({ workspace: largeWorkspace, sandbox })],
       ['in the closed sandbox', bashTool({ workspace, sandbox, reading: closed })],
     ] as const;
     const context = {
@@ -44,6 +48,15 @@ export async function compareSandbox(): Promise<void> {
       console.log(`${name.padEnd(32)} ${ms.toFixed(1).padStart(6)} ms ${added} ${ratio} × without`);
     }
   } finally {
-    rmSync(root, { recursive: true, force: true });
+    for (const each of [root, large]) rmSync(each, { recursive: true, force: true });
+  }
+}
+
+/** Creates 500 folders with ten files each. */
+function fillWorkspace(root: string): void {
+  for (let at = 0; at < 500; at++) {
+    const folder = join(root, `part-${at % 20}`, `folder-${at}`);
+    mkdirSync(folder, { recursive: true });
+    for (let file = 0; file < 10; file++) writeFileSync(join(folder, `file-${file}`), '');
   }
 }

@@ -1,5 +1,9 @@
 export type { AnthropicOptions } from './anthropic/options.ts';
 export { anthropic } from './anthropic/provider.ts';
+export { type AnthropicBedrockOptions, anthropicBedrock } from './clouds/anthropic-bedrock.ts';
+export { type AnthropicVertexOptions, anthropicVertex } from './clouds/anthropic-vertex.ts';
+export type { AwsCredentials, AwsIdentity } from './clouds/aws-signature.ts';
+export type { GoogleAccessToken } from './clouds/google-token.ts';
 export type {
   ModelEffort,
   ModelInfo,

@@ -15,15 +15,14 @@ import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { exitCodes } from '../exit-code.ts';
+import { builtProgram } from '../testing/built-program.ts';
 
 // The command starts in a hostile folder, or with a hostile environment. The attack works if it
 // hangs, spins, or ignores the first signal.
 
-const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** Only a process that hangs takes this long. It is then killed, and the exit code is null. */
 const hangMs = patientMs(30_000);
 
@@ -52,7 +51,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 function start(words: readonly string[], env: Variables = {}, input: 'ignore' | 'pipe' = 'ignore') {
   const own = { PATH: process.env['PATH'], HOME: home, ...env };
   const given = Object.entries(own).filter(([, value]) => value !== undefined);
-  const child = spawn(process.execPath, ['--conditions=@millrace/source', main, ...words], {
+  const child = spawn(process.execPath, [builtProgram(), ...words], {
     ...{ cwd, env: Object.fromEntries(given), stdio: [input, 'pipe', 'pipe'] },
     ...{ timeout: hangMs, killSignal: 'SIGKILL' },
   });

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-
-const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+import { builtProgram } from './built-program.ts';
 
 interface ServeProcess {
   readonly url: string;
@@ -54,11 +52,10 @@ function startServe(
   env: Readonly<Record<string, string>> = {},
 ) {
   const { PATH = '' } = process.env;
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@millrace/source', main, 'serve', ...flags],
-    { cwd: folder, env: { PATH, HOME: folder, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const child = spawn(process.execPath, [builtProgram(), 'serve', ...flags], {
+    ...{ cwd: folder, env: { PATH, HOME: folder, ...env } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {

@@ -1,11 +1,11 @@
 import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
-import { copyOptions } from '../wire/api-options.ts';
+import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { serverId } from '../wire/endpoint.ts';
-import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { anthropicHost, type MessagesHost } from './host.ts';
 import { type AnthropicOptions, traitsOf } from './options.ts';
-import { anthropicRequest, defaultBaseUrl, providerId } from './request.ts';
+import { anthropicRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
 
@@ -17,24 +17,28 @@ import { outputToolName } from './tools.ts';
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
-  return wireProvider(anthropicWire(copyOptions(options)), options);
+  return messagesProvider(options, anthropicHost);
 }
 
-function anthropicWire(options: AnthropicOptions): Wire {
-  const { model, baseUrl } = options;
-  const id = serverId(providerId, baseUrl, defaultBaseUrl);
-  const info = modelInfo(id, model, options);
-  const known = { ...options, id, traits: traitsOf(info) };
-  return {
-    provider: id,
-    model,
-    info,
-    http: (request) => anthropicRequest(request, known),
-    reader: (context) =>
-      new AnthropicReader(context, {
-        provider: id,
-        model,
-        outputTool: outputToolName(context.request, known),
-      }),
-  };
+/** Creates a provider for the Messages API of Anthropic or of a cloud. */
+export function messagesProvider(given: AnthropicOptions, host: MessagesHost): Provider {
+  const options = copyOptions(given);
+  const { framing, ownBaseUrl } = host;
+  const { model } = options;
+  const address = ownBaseUrl === undefined ? undefined : options.baseUrl;
+  const provider = serverId(host.provider, address, ownBaseUrl);
+  const info = modelInfo(provider, model, options);
+  const known = { ...options, id: provider, traits: traitsOf(info) };
+  const authorize = unlessAuthorized(options.headers, host.authorize);
+  return wireProvider(
+    {
+      ...{ provider, model, info, authorize, framing },
+      http: (request) => anthropicRequest(request, known, host),
+      reader: (context) => {
+        const outputTool = outputToolName(context.request, known);
+        return new AnthropicReader(context, { provider, model, outputTool });
+      },
+    },
+    given,
+  );
 }

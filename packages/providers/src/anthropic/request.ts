@@ -4,47 +4,39 @@ import { toMessages } from '../history/to-messages.ts';
 import { effortFor } from '../models/effort.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import {
-  checkSecret,
-  mergeHeaders,
-  readHeaders,
-  requireApiKey,
-  streamHeaders,
-} from '../wire/api-options.ts';
-import { readBaseUrl, withQuery } from '../wire/base-url.ts';
+import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
+import type { MessagesHost } from './host.ts';
 import { conversationOf, type MessageTurn } from './messages.ts';
 import type { AnthropicModel, AnthropicOptions, ModelTraits } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
-export const providerId = 'anthropic';
-
-export const defaultBaseUrl = 'https://api.anthropic.com';
-const defaultVersion = '2023-06-01';
-const keyVariables = ['ANTHROPIC_API_KEY'];
 const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 
-export function anthropicRequest(request: ModelRequest, options: AnthropicModel): HttpRequest {
-  const { model, betas = [] } = options;
-  const { base, query } = readBaseUrl(options.baseUrl ?? defaultBaseUrl);
-  const messages = toMessages(request, { provider: options.id, model, ids: toolCallIds });
-  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options));
+export function anthropicRequest(
+  request: ModelRequest,
+  options: AnthropicModel,
+  host: MessagesHost,
+): HttpRequest {
+  const { id: provider, model, betas: requested = [] } = options;
+  const messages = toMessages(request, { provider, model, ids: toolCallIds });
+  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options, host));
   const container = containerOf(messages);
-  const headers = headersFor(options, betasFor(betas, turns));
+  const betas = betasFor(requested, turns);
+  const headers = headersFor(options, betas, host);
   const warnings: string[] = [];
   const body: JsonObject = {
-    model,
+    ...host.fields(options, betas),
     ...settingFields(request, options, turns, warnings),
     ...(system.length === 0 ? {} : { system }),
     messages: turns.map(({ role, content }) => ({ role, content })),
-    stream: true,
     ...(container === undefined ? {} : { container }),
   };
   return {
-    url: withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query),
+    url: host.url(options),
     headers,
-    body: withProviderOptions(body, options.id, request),
+    body: withProviderOptions(body, provider, request),
     secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
       (secret) => secret ?? [],
     ),
@@ -52,32 +44,30 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicModel)
   };
 }
 
-function rulesOf({ traits, systemMessages, baseUrl }: AnthropicModel) {
-  const isOwnApi = baseUrl === undefined;
+function rulesOf(options: AnthropicModel, host: MessagesHost) {
+  const { traits } = options;
+  const isTaken = traits.systemMessages && host.takesSystemMessages(options);
   return {
-    takesSystemMessages: systemMessages ?? (traits.systemMessages && isOwnApi),
+    takesSystemMessages: options.systemMessages ?? isTaken,
     takesPrefill: traits.prefill,
   };
 }
 
 type Headers = Readonly<Record<string, string>>;
 
-function headersFor(options: AnthropicOptions, betas: readonly string[]): Headers {
+function headersFor(
+  options: AnthropicOptions,
+  betas: readonly string[],
+  host: MessagesHost,
+): Headers {
   const given = readHeaders(options.headers);
   const isKeyGiven = 'x-api-key' in given || 'authorization' in given;
   return mergeHeaders(
     streamHeaders,
-    { 'anthropic-version': options.version ?? defaultVersion },
-    betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') },
-    isKeyGiven ? {} : keyHeader(options),
+    host.headers(options, betas),
+    isKeyGiven ? {} : host.keyHeader(options),
     given,
   );
-}
-
-function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
-  const token = checkSecret('authToken', authToken);
-  if (token !== undefined) return { authorization: `Bearer ${token}` };
-  return { 'x-api-key': requireApiKey(apiKey, keyVariables) };
 }
 
 /** All fields of the body except the conversation. */

@@ -33,3 +33,8 @@ export class WireFault extends Error {
 export function fault(kind: ProviderErrorKind, message: string, code?: string): WireFault {
   return new WireFault({ message, codes: code === undefined ? [] : [code] }, kind);
 }
+
+/** Creates a fault for an error that somebody else threw. */
+export function faultBy(cause: unknown, kind: ProviderErrorKind, message: string): WireFault {
+  return new WireFault({ message, codes: [] }, kind, { cause });
+}

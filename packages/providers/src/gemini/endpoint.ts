@@ -1,7 +1,8 @@
 import type { ModelInfo } from '../contract/model-info.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
+import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { checkSecret, type HeaderOptions } from '../wire/api-options.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import type { HeaderOptions } from '../wire/api-options.ts';
 
 /** One of Google's two APIs for the same models. */
 export interface GoogleEndpoint extends StateOwner {
@@ -14,20 +15,16 @@ export interface GoogleEndpoint extends StateOwner {
   readonly query: string;
   /** The header with the key. A caller that sets it needs no key. */
   readonly keyHeader: string;
-  /** Read for each request, because tokens expire. Throws a `WireFault` if there is none. */
-  readonly key: () => EndpointKey;
+  /** Throws a `WireFault` if there is none. */
+  readonly key?: (() => string) | undefined;
+  /** See `Wire.authorize`. Tokens expire, so they are read for each request. */
+  readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
   readonly headers: HeaderOptions | undefined;
   /** True if the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
   /** What is known about the model. */
   readonly info: ModelInfo;
-}
-
-interface EndpointKey {
-  readonly secret: string;
-  /** The value of the header. */
-  readonly shown: string;
 }
 
 interface VertexLocation {
@@ -54,26 +51,4 @@ function checkName(option: string, name: unknown): string {
     'invalid_request',
     `${option} must consist of lower-case letters, digits and hyphens`,
   );
-}
-
-/** The given token, or the one that the function returns. Throws a `WireFault` if there is none. */
-export function requireAccessToken(accessToken: string | (() => string)): string {
-  const secret = checkSecret('accessToken', currentToken(accessToken));
-  if (!secret) throw fault('auth', 'there is no token: accessToken is empty');
-  return secret;
-}
-
-function currentToken(accessToken: unknown): unknown {
-  if (typeof accessToken !== 'function') return accessToken;
-  try {
-    return accessToken();
-  } catch (error) {
-    throw noToken(error);
-  }
-}
-
-function noToken(cause: unknown): WireFault {
-  return new WireFault({ message: 'the function accessToken threw an error', codes: [] }, 'auth', {
-    cause,
-  });
 }

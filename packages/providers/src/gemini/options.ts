@@ -1,3 +1,4 @@
+import type { GoogleAccessToken } from '../clouds/google-token.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /**
@@ -14,9 +15,10 @@ export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
   readonly location: string;
   /**
    * An OAuth token, or a function that returns the current one. The function is called before each
-   * request.
+   * request. Default: the package `google-auth-library`, if it is installed, finds the credentials
+   * of this machine.
    */
-  readonly accessToken: string | (() => string);
+  readonly accessToken?: GoogleAccessToken;
   /**
    * Streams the arguments of calls in pieces, instead of sending each call at once. Default: false.
    */

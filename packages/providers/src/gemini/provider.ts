@@ -1,10 +1,11 @@
+import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import { copyOptions, requireApiKey } from '../wire/api-options.ts';
+import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import { type GoogleEndpoint, requireAccessToken, vertexHost, vertexPath } from './endpoint.ts';
+import { type GoogleEndpoint, vertexHost, vertexPath } from './endpoint.ts';
 import type { GeminiOptions, VertexOptions } from './options.ts';
 import { geminiRequest } from './request.ts';
 import { GeminiReader } from './stream.ts';
@@ -31,10 +32,7 @@ export function gemini(options: GeminiOptions): Provider {
       url: () => `${base}/${encodedPath(path)}`,
       query,
       keyHeader: 'x-goog-api-key',
-      key: () => {
-        const secret = requireApiKey(apiKey, keyVariables);
-        return { secret, shown: secret };
-      },
+      key: () => requireApiKey(apiKey, keyVariables),
       headers,
       sendsAllIds: true,
       streamsArguments: false,
@@ -49,7 +47,7 @@ export function gemini(options: GeminiOptions): Provider {
  *
  * @example
  * const model = 'gemini-3-flash-preview';
- * const provider = vertex({ model, project: 'weather', location: 'global', accessToken });
+ * const provider = vertex({ model, project: 'weather', location: 'global' });
  */
 export function vertex(options: VertexOptions): Provider {
   const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);
@@ -62,10 +60,7 @@ export function vertex(options: VertexOptions): Provider {
       url: () => `${base}/${vertexPath(rest)}/${encodedPath(path)}`,
       query,
       keyHeader: 'authorization',
-      key: () => {
-        const secret = requireAccessToken(accessToken);
-        return { secret, shown: `Bearer ${secret}` };
-      },
+      authorize: unlessAuthorized(headers, googleAuthorizer(accessToken)),
       headers,
       sendsAllIds: false,
       streamsArguments: rest.streamFunctionCallArguments ?? false,
@@ -76,13 +71,14 @@ export function vertex(options: VertexOptions): Provider {
 }
 
 function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
-  const { provider, model, sendsAllIds, info } = endpoint;
+  const { provider, model, sendsAllIds, info, authorize } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(
     {
       provider,
       model,
       info,
+      authorize,
       http: (request) => geminiRequest(request, endpoint),
       reader: (context) => new GeminiReader(context, owner),
     },

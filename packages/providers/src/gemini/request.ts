@@ -15,13 +15,13 @@ import { toolFields } from './tools.ts';
 export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): HttpRequest {
   const { keyHeader } = endpoint;
   const given = readHeaders(endpoint.headers);
-  const key = keyHeader in given ? undefined : endpoint.key();
+  const key = keyHeader in given ? undefined : endpoint.key?.();
   const warnings: string[] = [];
   return {
     url: withQuery(`${endpoint.url()}:streamGenerateContent?alt=sse`, endpoint.query),
-    headers: mergeHeaders(streamHeaders, { [keyHeader]: key?.shown }, given),
+    headers: mergeHeaders(streamHeaders, { [keyHeader]: key }, given),
     body: bodyOf(request, endpoint, warnings),
-    secrets: key === undefined ? [] : [key.secret],
+    secrets: key === undefined ? [] : [key],
     warnings,
   };
 }

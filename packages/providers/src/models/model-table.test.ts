@@ -31,6 +31,8 @@ describe('a table finds a model', () => {
     ['openrouter', 'anthropic/claude-opus-4.8:beta', 1],
     ['amazon-bedrock', 'us.anthropic.claude-opus-4-8-20260528-v1:0', 1],
     ['anthropic.messages', 'claude-opus-4-8', 1],
+    ['anthropic-bedrock', 'us.anthropic.claude-opus-4-8-20260528-v1:0', 1],
+    ['anthropic-vertex', 'claude-opus-4-8@20260528', 1],
     ['anthropic@127.0.0.1:8080', 'claude-opus-4-8', 1],
     ['anthropic', 'claude-9', 2],
     ['anthropic', 'claude-3-haiku-20240307', 3],

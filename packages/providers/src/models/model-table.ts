@@ -79,6 +79,8 @@ interface VendorOfModel {
 /** Providers that serve models of a vendor, at its prices. */
 const vendorOfProvider: Readonly<Record<string, string>> = {
   azure: 'openai',
+  'anthropic-bedrock': 'anthropic',
+  'anthropic-vertex': 'anthropic',
   vertex: 'gemini',
   google: 'gemini',
 };

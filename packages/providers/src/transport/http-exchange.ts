@@ -71,6 +71,13 @@ export class HttpExchange {
     }
   }
 
+  /** Waits for something that comes before the request. Throws `Interrupted` if it takes too long. */
+  async wait<T>(promise: Promise<T>): Promise<T> {
+    const value = await Promise.race([promise, this.#interrupted]);
+    this.#throwIfInterrupted();
+    return value;
+  }
+
   /** Returns the next bytes, or undefined at the end. Throws `Interrupted` or `NetworkFailure`. */
   async read(): Promise<Uint8Array | undefined> {
     this.#deadlines.resume();

@@ -23,7 +23,7 @@ export interface ApiOptions extends TransportOptions, ModelInfoOptions {
 }
 
 /** Reads an environment variable. Browsers have none. */
-function environmentVariable(name: string): string | undefined {
+export function environmentVariable(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name] || undefined;
 }
@@ -111,6 +111,19 @@ export function readHeaders(given: HeaderOptions | undefined): HeaderMap {
       checkHeaderValue(name, value),
     ]),
   );
+}
+
+/**
+ * Makes `authorize` leave requests alone if the caller sets the header `authorization`, or removes
+ * it with `undefined`.
+ */
+export function unlessAuthorized<Request>(
+  headers: HeaderOptions | undefined,
+  authorize: ((request: Request) => Promise<Request>) | undefined,
+): ((request: Request) => Promise<Request>) | undefined {
+  if (authorize === undefined) return undefined;
+  return async (request) =>
+    'authorization' in readHeaders(headers) ? request : authorize(request);
 }
 
 /** Merges headers. Later layers override earlier ones. */

@@ -7,6 +7,7 @@ import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
+import { AwsEventStreamReader } from '../transport/aws-event-stream.ts';
 import { Interrupted } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -24,7 +25,7 @@ export class ResponseReader {
   readonly #context: ReaderContext;
   readonly #writer: DeltaWriter;
   #reader: WireReader = unopenedReader;
-  readonly #sse: SseReader;
+  readonly #frames: SseReader | AwsEventStreamReader;
   readonly #templates = new TemplateMatcher();
   readonly #maxEventLength: number;
   readonly #errors: ErrorBuilder;
@@ -40,11 +41,13 @@ export class ResponseReader {
     this.#writer = context.writer;
     this.#maxEventLength = transport.maxEventLength;
     this.#errors = new ErrorBuilder(wire.provider, transport.clock);
-    this.#sse = new SseReader({
-      maxEventLength: transport.maxEventLength,
-      onMessage: (data, event) => this.#onMessage(data, event),
-      onStrayText: (text) => this.#onStrayText(text),
-    });
+    const { maxEventLength } = transport;
+    const onMessage = (data: string, event: string | undefined) => this.#onMessage(data, event);
+    const onStrayText = (text: string) => this.#onStrayText(text);
+    this.#frames =
+      wire.framing === 'aws-event-stream'
+        ? new AwsEventStreamReader({ maxEventLength, onMessage })
+        : new SseReader({ maxEventLength, onMessage, onStrayText });
   }
 
   /** Nothing follows `[DONE]`, whether the answer is complete or not. */
@@ -56,10 +59,11 @@ export class ResponseReader {
    * Sends the request. Also reads responses that are not streams: errors, and answers in one piece.
    */
   async open(exchange: HttpExchange): Promise<void> {
-    const http = httpRequestFor(this.#wire, this.#context.request);
-    this.#http = http;
+    const built = httpRequestFor(this.#wire, this.#context.request);
+    this.#http = built;
     this.#reader = this.#wire.reader(this.#context);
-    this.#errors.redactSecrets(secretsOf(http));
+    this.#errors.redactSecrets(secretsOf(built));
+    const http = await this.#authorized(built, exchange);
     this.#errors.sentLength = () => bodyLength(http.body);
     const response = await exchange.open(http);
     this.#errors.response = response;
@@ -69,8 +73,16 @@ export class ResponseReader {
     else if (/\btext\/html\b/i.test(type)) throw webPageFault();
   }
 
+  async #authorized(http: HttpRequest, exchange: HttpExchange): Promise<HttpRequest> {
+    const { authorize } = this.#wire;
+    if (authorize === undefined) return http;
+    const authorized = await exchange.wait(authorize(http));
+    this.#errors.redactSecrets(secretsOf(authorized));
+    return authorized;
+  }
+
   feed(bytes: Uint8Array): void {
-    this.#sse.feed(bytes);
+    this.#frames.feed(bytes);
   }
 
   /** Returns the deltas since the last call. */
@@ -85,7 +97,7 @@ export class ResponseReader {
   /** Returns the last step after the body ended. Throws if the answer is not complete. */
   finish(): StreamStep {
     this.#isEnding = true;
-    this.#sse.end();
+    this.#frames.end();
     if (this.#reader.progress === 'reading') throw this.#truncated();
     const stop = this.#reader.finish();
     const deltas = this.take();

@@ -16,6 +16,13 @@ export interface Wire {
    */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
+  /**
+   * Adds what expires, such as a token or a signature, right before the request is sent. The body
+   * must stay as it is. Default: the request is sent as `http` built it.
+   */
+  readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
+  /** How the messages of a response are divided. Default: server-sent events. */
+  readonly framing?: 'aws-event-stream' | undefined;
 }
 
 export interface ReaderContext {

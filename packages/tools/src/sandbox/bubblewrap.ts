@@ -17,6 +17,7 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
+import { RepositorySearch } from '../git/repository-search.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
@@ -121,6 +122,7 @@ class Bubblewrap implements Sandbox {
    * because a running command could deceive a new check.
    */
   readonly #plans = new Map<string, SharedPlan>();
+  readonly #repositories = new RepositorySearch();
 
   constructor(program: string, filter: Uint8Array, options: SandboxOptions) {
     this.#program = program;
@@ -200,7 +202,9 @@ class Bubblewrap implements Sandbox {
     }
     const { hide = [], protect = [] } = this.#options;
     const places = { ...keyPlaces(process.env), hide, protect };
-    const guards = planGuards({ root, canChange, writable: [root, ...writable], ...places });
+    const repositories = this.#repositories;
+    const folders = { root, writable: [root, ...writable] };
+    const guards = planGuards({ ...folders, ...places, canChange, repositories });
     const plan = { ...guards, users: 1 };
     if (canChange) this.#plans.set(root, plan);
     return plan;

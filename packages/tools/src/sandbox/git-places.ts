@@ -1,7 +1,8 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
+import { maxRepositories, type RepositorySearch } from '../git/repository-search.ts';
 
 /**
  * Places in the workspace that make git run programs: settings and hooks of the repository, of its
@@ -9,7 +10,7 @@ import { readGitSettings } from '../git/read-git-settings.ts';
  * the settings somewhere else, and places that the settings name. Missing folders are created,
  * because git accepts empty ones.
  */
-export function gitPlaces(root: string): readonly string[] {
+export function gitPlaces(root: string, repositories: RepositorySearch): readonly string[] {
   const found = new Set<string>();
   const search = { root, found, seen: new Set<string>() };
   const git = join(root, '.git');
@@ -20,7 +21,7 @@ export function gitPlaces(root: string): readonly string[] {
     for (const name of ['config', 'hooks']) found.add(join(root, name));
   if (entryOf(git) === undefined) found.add(git);
   addWorktree(root, search);
-  for (const { folder, isBare } of findRepositories(root)) {
+  for (const { folder, isBare } of repositories.find(root)) {
     if (isBare) addRepository(folder, folder, search);
     else addWorktree(folder, search);
   }
@@ -43,9 +44,6 @@ function addWorktree(worktree: string, search: Search): void {
   const target = /^gitdir:[ \t]*([^\r\n]+)/.exec(contentOf(git) ?? '')?.[1];
   if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
 }
-
-/** Maximum number of repositories of which places are guarded. */
-const maxRepositories = 100;
 
 function addRepository(git: string, worktree: string, search: Search): void {
   const { root, found, seen } = search;
@@ -98,46 +96,6 @@ function addNamed(file: string, search: NamedSearch): void {
       found.add(included);
       addNamed(included, search);
     }
-  }
-}
-
-const maxDepth = 6;
-const maxFolders = 2000;
-
-interface FoundRepository {
-  readonly folder: string;
-  /** Whether the folder itself is the repository, without files of a worktree. */
-  readonly isBare: boolean;
-}
-
-/**
- * Finds repositories in folders below the root, those near the root first. Folders of packages are
- * not searched, because they are large.
- */
-function findRepositories(root: string): readonly FoundRepository[] {
-  const repositories: FoundRepository[] = [];
-  const folders = [root];
-  for (let at = 0; at < folders.length && at < maxFolders; at++) {
-    const folder = folders[at] ?? root;
-    const entries = entriesOf(folder);
-    const names = new Set(entries.map(({ name }) => name));
-    const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.has(name));
-    if (folder !== root && (isBare || names.has('.git'))) repositories.push({ folder, isBare });
-    if (repositories.length >= maxRepositories) break;
-    const depth = relative(root, folder).split(sep).length;
-    if (isBare || depth >= maxDepth || folders.length > maxFolders) continue;
-    for (const entry of entries)
-      if (entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
-        folders.push(join(folder, entry.name));
-  }
-  return repositories;
-}
-
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
   }
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import type { RepositorySearch } from '../git/repository-search.ts';
 import { entryOf, gitPlaces } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
@@ -28,6 +29,7 @@ interface PlanOptions {
   readonly root: string;
   /** Whether the command can change the workspace. */
   readonly canChange: boolean;
+  readonly repositories: RepositorySearch;
   /** Real paths that commands can change, the workspace included. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
@@ -43,9 +45,10 @@ interface PlanOptions {
  * because a process there could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, canChange, writable, keys, startUp, hide, protect } = options;
+  const { root, canChange, repositories, writable, keys, startUp, hide, protect } = options;
   const planner = new Planner(writable);
-  for (const path of canChange ? gitPlaces(root) : []) planner.guard(path, 'read-only', true);
+  const ofGit = canChange ? gitPlaces(root, repositories) : [];
+  for (const path of ofGit) planner.guard(path, 'read-only', true);
   for (const path of startUp) planner.guard(path, 'read-only', true);
   for (const path of protect) planner.guard(resolve(root, path), 'read-only', false);
   for (const path of keys) planner.guard(path, 'hidden', true);

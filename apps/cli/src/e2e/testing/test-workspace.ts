@@ -1,19 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
-import { processFolder } from '../../../../../scripts/process-folder.ts';
+import { builtProgram } from '../../testing/built-program.ts';
 
 /** A user account with a small project: everything that the program can access. */
 export interface TestWorkspace {
@@ -89,28 +79,3 @@ export const waitOptions: { readonly timeout: number; readonly interval: number 
   timeout: patientMs(60_000),
   interval: 40,
 };
-
-const root = fileURLToPath(new URL('../../../../../', import.meta.url));
-
-let built: string | undefined;
-
-/**
- * Builds the command as it is published. Each test process builds its own copy: a fresh clone has
- * none, and a rebuild would break a running one.
- */
-function builtProgram(): string {
-  built ??= build();
-  return built;
-}
-
-function build(): string {
-  const folder = processFolder('millrace-program');
-  // The program reads its version from the folder above the bundle.
-  cpSync(join(root, 'apps/cli/package.json'), join(folder, 'package.json'));
-  const script = join(root, 'scripts/bundle-cli.ts');
-  const { status, stderr } = spawnSync(process.execPath, [script, join(folder, 'bundle')], {
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`The program cannot be built:\n${stderr}`);
-  return join(folder, 'bundle/main.js');
-}
