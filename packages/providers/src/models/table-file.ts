@@ -49,19 +49,22 @@ function checkModelRows(value: unknown): ModelRows {
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new ModelTableError('The table of models is not JSON', {}, { cause });
+  } catch (error) {
+    throw unreadable('The table of models is not JSON', error);
   }
 }
 
 function convertedRows(list: unknown): ModelRows {
   try {
     return rowsFromLiteLlm(list);
-  } catch (cause) {
-    const found = cause instanceof Error ? cause.message : String(cause);
-    const message = `${found}. Use LiteLLM's list, or a file of the format ${format}`;
-    throw new ModelTableError(message, {}, { cause });
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error);
+    throw unreadable(`${found}. Use LiteLLM's list, or a file of the format ${format}`, error);
   }
+}
+
+function unreadable(message: string, cause: unknown): ModelTableError {
+  return new ModelTableError(message, {}, { cause });
 }
 
 type Check = (value: unknown) => boolean;
