@@ -17,6 +17,14 @@ describe('the README', () => {
     expect(readme.match(/^\| `-.*$/gm)).toEqual(rows);
   });
 
+  test('has all flags of serve in its section', () => {
+    const [, section = ''] = /\n## Serve agents over HTTP\n([\s\S]*?)\n## /.exec(readme) ?? [];
+    const common = ['cwd', 'help', 'version', 'no-color'];
+    const own = flagNames.filter((name) => getFlag(name).owners.includes('serve'));
+    const missing = own.filter((name) => !section.includes(`\`--${name}`));
+    expect(missing.filter((name) => !common.includes(name))).toEqual([]);
+  });
+
   test('has an example of a configuration that can be used', () => {
     const [, json = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
     const parsed = parseJson(json);

@@ -10,6 +10,8 @@ export interface Flag {
    * means no value.
    */
   readonly value?: string;
+  /** A different placeholder for single commands. */
+  readonly valueByOwner?: Partial<Record<FlagOwner, string>>;
   readonly owners: readonly FlagOwner[];
   /** The text for the help. */
   readonly help: string;
@@ -108,6 +110,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   store: {
     value: '<file>',
+    valueByOwner: { serve: '<folder or url>' },
     owners: allCommands,
     help: 'Store the sessions in this file',
     helpByOwner: {

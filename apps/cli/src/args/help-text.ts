@@ -18,8 +18,10 @@ export function helpText(topic?: HelpTopic): string {
 }
 
 /** Returns a flag as the user types it: `-m, --model <name>`. */
-export function flagSyntax(name: FlagName): string {
-  const { short, value } = getFlag(name);
+export function flagSyntax(name: FlagName, owners: readonly FlagOwner[] = []): string {
+  const { short, value: usual, valueByOwner = {} } = getFlag(name);
+  const value =
+    owners.map((owner) => valueByOwner[owner]).find((one) => one !== undefined) ?? usual;
   const head = `--${name}${value === undefined ? '' : ` ${value}`}`;
   return short === undefined ? head : `-${short}, ${head}`;
 }
@@ -34,7 +36,7 @@ const pageWidth = 80;
 const headWidth = 30;
 
 function flagLines(name: FlagName, owners: readonly FlagOwner[]): string {
-  const head = flagSyntax(name);
+  const head = flagSyntax(name, owners);
   const text = wrap(flagHelp(name, owners), pageWidth - headWidth);
   const start = `  ${head.startsWith('--') ? '    ' : ''}${head}`.padEnd(headWidth);
   return `${start}${text.join(`\n${' '.repeat(headWidth)}`)}`;

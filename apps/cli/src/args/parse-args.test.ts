@@ -151,7 +151,11 @@ describe('a mistake is told with the way out', () => {
     [['--yes=1'], '--yes takes no value'],
     [['--json', 'hello'], '--json is not for the chat. It requires -p'],
     [['--speed', '2'], '--speed is not for the chat. Use it with millrace replay'],
-    [['doctor', '-m', 'x'], '--model is not for millrace doctor. Use it with -p'],
+    [['doctor', '-m', 'x'], '--model is not for millrace doctor. Use it with the chat or -p'],
+    [
+      ['doctor', '--sandbox', 'off'],
+      '--sandbox is not for millrace doctor. Use it with the chat or -p',
+    ],
     [['sesions'], 'Unknown command sesions. Did you mean millrace sessions?'],
     [['sesions'], 'To send it to the model: millrace -- sesions'],
     [['sessions', 'lst'], 'Unknown action of millrace sessions. Did you mean list?'],
@@ -233,6 +237,11 @@ test('any words at all are either understood or a usage error', () => {
 });
 
 describe('the help', () => {
+  test('of serve says what its store can be', () => {
+    expect(helpText('serve')).toContain('--store <folder or url>');
+    expect(helpText('sessions')).toContain('--store <file>');
+  });
+
   test('names every flag of a command, fits a terminal, and its examples are understood', () => {
     for (const topic of [undefined, 'sessions', 'replay', 'inspect', 'doctor', 'serve'] as const) {
       const help = helpText(topic);

@@ -92,10 +92,9 @@ function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   const owners = getFlag(misplaced.name).owners;
   const isOfPrint = owner === 'run' && owners.includes('print');
   const what = owner === 'run' || owner === 'print' ? 'the chat' : `millrace ${owner}`;
-  const ways = owners.map((each) =>
-    each === 'run' || each === 'print' ? '-p' : `millrace ${each}`,
-  );
-  const way = isOfPrint ? 'It requires -p' : `Use it with ${[...new Set(ways)].join(', ')}`;
+  const names: Partial<Record<FlagOwner, string>> = { run: 'the chat', print: '-p' };
+  const ways = owners.map((each) => names[each] ?? `millrace ${each}`);
+  const way = isOfPrint ? 'It requires -p' : `Use it with ${ways.join(' or ')}`;
   throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
 }
 

@@ -117,6 +117,28 @@ describe('a call that needs approval', () => {
     expect(chat.terminal.screen).toContain('In the prompt: yes');
   });
 
+  test.for([[`y${keys.enter}`], ['y', keys.enter], [`yes${keys.enter}`]])(
+    'says why %j does not approve',
+    async (reads) => {
+      const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+      await chat.waitForText('y approves, n denies');
+      for (const read of reads) chat.type(read);
+      await chat.waitForText('Press y alone: without Enter');
+      await chat.quiet();
+      await chat.waitForText('y approves, n denies');
+    },
+  );
+
+  test('says that n goes back at the second question', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type('a');
+    await chat.waitForText('save this rule for this folder?');
+    await chat.quiet();
+    await chat.waitForText('y approves, n goes back');
+    chat.type('n');
+    await chat.waitForText('Allow note?');
+  });
+
   test('is denied at once by Enter, because the selection is on No', async () => {
     const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
     chat.type(keys.enter);

@@ -8,12 +8,14 @@ import { askForTrust, askYesNo } from './ask-user.ts';
 /** A person at a question. Each step waits and then delivers one read. */
 async function answer(
   reads: readonly (readonly [waitMs: number, bytes: string])[],
+  question = 'Trust it?',
 ): Promise<boolean | undefined> {
   const stdin = new PassThrough();
   const clock = new VirtualClock();
-  const stdout = new CapturedOutput({ isTTY: true });
+  const size = { rows: 24, columns: 80 };
+  const stdout = Object.assign(new CapturedOutput({ isTTY: true }), size);
   const { signal } = new AbortController();
-  const given = askYesNo({ stdin, stdout, signal, clock }, 'Trust it?');
+  const given = askYesNo({ stdin, stdout, signal, clock }, question);
   for (const [waitMs, bytes] of reads) {
     clock.advance(waitMs);
     stdin.write(bytes);
@@ -79,3 +81,34 @@ test('attack 11: names and settings of a project cannot control the terminal', a
   expect(stdout.text).not.toContain('\nTrusted already');
   expect(stdout.text).toContain('sh‹U+200B›');
 });
+
+const longQuestions = [
+  ['many lines', `"command": "evil"\n${'"padding": 1\n'.repeat(50)}Trust it?`],
+  ['one long line', `"command": "evil", ${'x'.repeat(4000)} Trust it?`],
+] as const;
+
+test.for(longQuestions)(
+  'attack 10: a question with %s is not answered before all of it was shown',
+  async ([, question]) => {
+    expect(await answer([[quietMs, 'y']], question)).not.toBe(true);
+    const once = [
+      [quietMs, ' '],
+      [quietMs, 'y'],
+    ] as const;
+    expect(await answer(once, question)).not.toBe(true);
+    const pages = [
+      [quietMs, ' '],
+      [0, ' '],
+    ] as const;
+    // A key right after the last page does not count.
+    expect(await answer([...pages, [quietMs - 1, 'y']], question)).not.toBe(true);
+    expect(await answer([...pages, [quietMs, 'y']], question)).toBe(true);
+  },
+);
+
+test.for(['n', '\r', 'no\r', '\u001b'])(
+  '%j refuses at the first page of a long question',
+  async (bytes) => {
+    expect(await answer([[quietMs, bytes]], longQuestions[0][1])).toBe(false);
+  },
+);

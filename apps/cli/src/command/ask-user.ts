@@ -4,11 +4,18 @@ import type { Config, UntrustedFile } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
 import { AnswerGuard, refusalIn } from '../input/answer/answer-guard.ts';
 import { type KeyRead, KeyReader } from '../input/keys/key-reader.ts';
+import { wrapCells } from '../text/cells/clip-text.ts';
+import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { TerminalText, writeText } from '../text/terminal/terminal-gate.ts';
 
 /** The terminal that a question is asked in. */
-type AskHost = Pick<Host, 'stdin' | 'stdout' | 'signal'> & {
+export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
+  /** A terminal has a size. */
+  readonly stdout: Host['stdout'] & {
+    readonly rows?: number | undefined;
+    readonly columns?: number | undefined;
+  };
   readonly clock?: Clock | undefined;
 };
 
@@ -37,12 +44,13 @@ export async function askUser(
 /**
  * Asks a question that only a single `y` answers with yes, by the same rules as an approval in the
  * chat: nothing typed before the question, within a second of it, or together with other keys
- * counts. Enter, `n` and Esc answer no. Undefined if the user cancels with Ctrl-C or Ctrl-D, or the
+ * counts. A question that is longer than the window is shown in pages. Enter, `n` and Esc answer no at
+ * each of them. Undefined if the user cancels with Ctrl-C or Ctrl-D, or the
  * input ends.
  */
 export async function askYesNo(host: AskHost, question: string): Promise<boolean | undefined> {
   const { stdin, stdout, signal, clock = systemClock } = host;
-  writeText(stdout, `${question} [y/N] `);
+  const pages = pagesOf(question, stdout);
   const { promise, resolve } = Promise.withResolvers<boolean | undefined>();
   const guard = new AnswerGuard({ clock, onChange: () => {} });
   let isHinted = false;
@@ -51,7 +59,17 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
     isHinted = true;
     writeText(stdout, `\n${earlyHint} [y/N] `);
   };
-  const onRead = (read: KeyRead) => readAnswer(read, guard, { onAnswer: resolve, onEarly });
+  const showNext = () => {
+    const page = pages.shift() ?? '';
+    const left = pages.length;
+    writeText(stdout, left === 0 ? `${page} [y/N] ` : `${page}\n${moreHint(left)}\n`);
+    guard.restart();
+  };
+  const onRead = (read: KeyRead) => {
+    const isLast = pages.length === 0;
+    if (!isLast && isSpace(read)) return showNext();
+    readAnswer(read, guard, { onAnswer: resolve, onEarly, canApprove: isLast });
+  };
   const reader = new KeyReader({ clock, onRead });
   const decoder = new TextDecoder();
   const listen = (chunk: string | Buffer) =>
@@ -61,7 +79,7 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
   stdin.on('data', listen);
   stdin.once('end', cancel);
   signal.addEventListener('abort', cancel, { once: true });
-  guard.restart();
+  showNext();
   if (signal.aborted) cancel();
   try {
     const answer = await promise;
@@ -78,18 +96,46 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
   }
 }
 
+/** Lines of a page that the hint and the cursor need. */
+const reservedRows = 2;
+const minRows = 3;
+
+/** Splits a question into pages that fit the window, at its width. */
+function pagesOf(question: string, { rows, columns }: AskHost['stdout']): string[] {
+  if (rows === undefined || columns === undefined) return [question];
+  const lines = printable(question)
+    .split('\n')
+    .flatMap((line) => wrapCells(line, Math.max(1, columns - 1)));
+  const size = Math.max(minRows, rows - reservedRows);
+  if (lines.length <= size) return [question];
+  const count = Math.ceil(lines.length / size);
+  return Array.from({ length: count }, (_, page) =>
+    lines.slice(page * size, (page + 1) * size).join('\n'),
+  );
+}
+
+function moreHint(left: number): string {
+  return `Space shows more (${left} ${left === 1 ? 'page' : 'pages'}), n refuses.`;
+}
+
+function isSpace({ keys: [key], isAlone }: KeyRead): boolean {
+  return isAlone && key?.type === 'text' && key.text === ' ';
+}
+
 const earlyHint = 'Wait one second, then press a single key.';
 
 interface AnswerHandlers {
   readonly onAnswer: (answer: boolean | undefined) => void;
   /** Called if a key did not count. */
   readonly onEarly: () => void;
+  /** Whether the whole question was shown. */
+  readonly canApprove: boolean;
 }
 
 function readAnswer(
   read: KeyRead,
   guard: AnswerGuard,
-  { onAnswer, onEarly }: AnswerHandlers,
+  { onAnswer, onEarly, canApprove }: AnswerHandlers,
 ): void {
   const isQuiet = guard.isQuiet;
   guard.restart();
@@ -102,7 +148,8 @@ function readAnswer(
   if (refusalIn(read) !== undefined) return onAnswer(false);
   if (!isAlone) return onEarly();
   if (key.type === 'key' && key.name === 'enter') return onAnswer(false);
-  if (key.type === 'text' && /^y$/i.test(key.text)) guard.hold(key, () => onAnswer(true));
+  const isYes = key.type === 'text' && /^y$/i.test(key.text);
+  if (canApprove && isYes) guard.hold(key, () => onAnswer(true));
 }
 
 const riskDescriptions: Readonly<Record<string, string>> = {

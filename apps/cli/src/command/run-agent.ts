@@ -7,10 +7,10 @@ import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { Store } from '../store/open-store.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { askForTrust } from './ask-user.ts';
 import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
+import { trustedConfig } from './trusted-config.ts';
 import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
 /** Runs a chat, or prints one answer. */
@@ -51,18 +51,6 @@ async function openChat(args: ChatArgs, host: Host): Promise<number> {
     const { runChat } = await chatting;
     return runChat({ ...run, config, session, prompt: args.prompt, cwd, env, signal });
   });
-}
-
-/**
- * Loads the configuration. The user decides whether to trust the project's file. Undefined if the
- * user cancels.
- */
-async function trustedConfig(args: RunArgs, host: Host, cwd: string): Promise<Config | undefined> {
-  const { env } = host;
-  const config = await loadConfig({ args, env, cwd });
-  const isTrusted = await askForTrust(config, host);
-  if (isTrusted === undefined) return undefined;
-  return isTrusted ? loadConfig({ args: { ...args, trust: true }, env, cwd }) : config;
 }
 
 function printWarnings({ warnings }: Config, { stderr }: Host): void {

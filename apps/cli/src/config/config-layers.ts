@@ -16,6 +16,8 @@ interface LayersOptions {
   readonly cwd: string;
   /** If set, only this file is read. */
   readonly onlyFile: string | undefined;
+  /** The risky parts of the project's file that the user has seen and trusts. Default: none. */
+  readonly trustedContent?: string | undefined;
 }
 
 export interface Layers {
@@ -74,7 +76,7 @@ async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {
   throw new ConfigError(message, { path });
 }
 
-interface TrustOptions extends Pick<LayersOptions, 'args'> {
+interface TrustOptions extends Pick<LayersOptions, 'args' | 'trustedContent'> {
   readonly foldersFile: string | undefined;
   readonly root: string;
   /** The settings of the user's own file. */
@@ -82,17 +84,18 @@ interface TrustOptions extends Pick<LayersOptions, 'args'> {
 }
 
 /**
- * Checks whether the user trusts the project's file. `--trust` is stored for the current content.
+ * Checks whether the user trusts the project's file. `--trust` and an answer in the chat are stored
+ * for the current content.
  */
 async function isTrusted(
   { settings }: Layer,
   decisions: FolderDecisions | undefined,
-  { args, foldersFile, root, userSettings }: TrustOptions,
+  { args, trustedContent, foldersFile, root, userSettings }: TrustOptions,
 ): Promise<boolean> {
   if (riskyParts(settings, userSettings).length === 0) return true;
   const trusted = fingerprintRiskyParts(settings, userSettings);
   if (decisions?.trusted === trusted) return true;
-  if (args.trust !== true) return false;
+  if (args.trust !== true && riskyContent(settings, userSettings) !== trustedContent) return false;
   if (foldersFile !== undefined)
     await updateFolder(foldersFile, root, (known) => ({ ...known, trusted }));
   return true;

@@ -16,16 +16,19 @@ interface LoadConfigOptions {
   readonly env: Env;
   /** The working folder. */
   readonly cwd: string;
+  /** The risky parts of the project's file that the user has seen and trusts. Default: none. */
+  readonly trustedContent?: string | undefined;
 }
 
 /**
  * Loads the configuration. Priority: flags, environment, project's millrace.json, user's
  * config.json. Throws a `ConfigError` that names the file and the position in it.
  */
-export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise<Config> {
+export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
+  const { args, env, cwd } = options;
   const fromEnv = readEnvSettings(env);
   const onlyFile = args.config ?? fromEnv.config;
-  const layered = await readConfigLayers({ args, env, cwd, onlyFile });
+  const layered = await readConfigLayers({ ...options, onlyFile });
   const { layers, untrusted, foldersFile } = layered;
   const warnings = untrusted === undefined ? [] : [untrustedWarning(untrusted)];
   const warn = (warning: string) => void warnings.push(warning);

@@ -4,6 +4,9 @@ import type { Check } from './check.ts';
 
 const about = 'sandbox';
 
+const limits =
+  'It does not protect the files of this folder, other files that you can read (except keys) from being read, MCP servers, and commands that you let run outside of it.';
+
 /** Reports what protects the user from commands that the model runs. */
 export const checkSandbox: Check = async ({ config }) => {
   if (config === undefined) return [];
@@ -11,7 +14,7 @@ export const checkSandbox: Check = async ({ config }) => {
     const { sandbox, summary, advice } = await openSandbox(config.sandbox);
     sandbox?.close();
     if (sandbox !== undefined)
-      return [{ about, state: 'ok', text: `${summary} (${sandbox.name})` }];
+      return [{ about, state: 'ok', text: `${summary} (${sandbox.name}) ${limits}` }];
     const way = advice ?? 'Remove --sandbox off and "sandbox" of your config.json';
     return [{ about, state: 'warn', text: summary, advice: way }];
   } catch (error) {

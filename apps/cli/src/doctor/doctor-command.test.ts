@@ -103,6 +103,14 @@ function any(expected: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(entries);
 }
 
+test('the sandbox is told with what it does not protect', async () => {
+  const [finding] = (await examine()).on('sandbox');
+  // Without a sandbox there is advice how to get one.
+  if (finding?.state === 'ok')
+    expect(finding.text).toContain('It does not protect the files of this folder');
+  else expect(finding?.advice).toBeDefined();
+});
+
 test('a Node that is too old fails', async () => {
   for (const nodeVersion of ['22.17.9', '20.19.0']) {
     const { code, on } = await examine({}, { nodeVersion });

@@ -180,4 +180,18 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     expect(screen).toContain('‹500spaces›');
     expect(screen).toContain('‹89emptylines›');
   });
+
+  test.for([
+    ['joined Indian consonants', '\u0915\u094d'.repeat(1500)],
+    ['emoji with a skin tone', '👍🏽'.repeat(400)],
+    ['Thai vowels', '\u0e01\u0e33'.repeat(450)],
+  ])('attack 10: %s do not push a command off the screen', async ([, text], context) => {
+    const { terminal, hasRun } = await askToRun(context, `touch ran; echo ${text}`);
+    await terminal.waitUntil((screen) => /waiting for your answer/.test(screen), 'a question');
+    await terminal.saveScreen('wide-characters');
+    const screen = await terminal.screen();
+    // The start of the command is on the screen, or not all of it was shown yet.
+    expect(screen).toContain('touch ran; echo');
+    expect(hasRun()).toBe(false);
+  });
 });

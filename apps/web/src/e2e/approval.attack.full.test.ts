@@ -65,6 +65,15 @@ describeInChromium()('an approval card', () => {
     },
   );
 
+  test('attack: letters that are written from right to left do not change the order', async () => {
+    // Without an override, "cat א > ב" looks like "cat ב < א".
+    const tab = await openApproval(1280, 800, 'cat \u05d0 > \u05d1');
+    const [alef, sign, bet] = await Promise.all(
+      ['\u05d0', '>', '\u05d1'].map((character) => leftOf(tab, character)),
+    );
+    expect([alef, sign, bet]).toEqual([alef, sign, bet].toSorted((a = 0, b = 0) => a - b));
+  });
+
   test('attack: at 360 by 740, a rule for the session needs two clicks and is shown', async () => {
     const tab = await openApproval(360, 740, 'short');
     const session = button(tab, 'Allow in this session');
@@ -77,6 +86,22 @@ describeInChromium()('an approval card', () => {
     await tab.waitForText('That was all of it.');
   });
 });
+
+/** Returns the position of a character in the input that the card shows. */
+function leftOf({ page }: ChatTab, character: string): Promise<number> {
+  return page.evaluate<number>(`(() => {
+    const walker = document.createTreeWalker(document.querySelector('.approval-input'), 4);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const at = node.data.indexOf(${JSON.stringify(character)});
+      if (at < 0 || !node.data.includes('cat')) continue;
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      return range.getBoundingClientRect().left;
+    }
+    throw new Error('The card does not show the character');
+  })()`);
+}
 
 /** Returns true if a part of the content is outside of the card on the right. */
 function isWide({ page }: ChatTab): Promise<boolean> {

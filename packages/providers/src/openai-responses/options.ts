@@ -14,6 +14,18 @@ export interface ResponsesOptions extends ApiOptions {
    */
   readonly store?: boolean | undefined;
   /**
+   * Sends only what is new since the last response, and names that response for the rest. The
+   * provider must store responses, so `store` is true by default then. A history that was changed,
+   * or that the provider has lost, is sent as a whole. Default: false.
+   */
+  readonly sendsOnlyNew?: boolean | undefined;
+  /**
+   * Runs responses in the background. A connection that breaks is opened again, and the response is
+   * read on from the last event. An abort stops the response. `store` is true by default then.
+   * Default: false.
+   */
+  readonly background?: boolean | undefined;
+  /**
    * How much of the reasoning to show. Default: `auto` if the request asks for reasoning, otherwise
    * `none`.
    */

@@ -1,8 +1,12 @@
+import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
+import { createProvider } from '../provider/create-provider.ts';
 import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { backgroundOf } from './background.ts';
+import { ContinuedRequests } from './continued-requests.ts';
 import type { ResponsesOptions } from './options.ts';
 import { presets } from './presets.ts';
 import { responsesRequest } from './request.ts';
@@ -21,13 +25,28 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const info = infoAt(dialect, options);
   const owner = { provider: dialect.id, model: options.model };
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
-  return wireProvider(
+  const build = (request: ModelRequest) => responsesRequest(request, options, dialect, info);
+  const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
+  const provider = wireProvider(
     {
       ...owner,
       info,
-      http: (request) => responsesRequest(request, options, dialect, info),
-      reader: (context) => new ResponsesReader(context, owner, extraNames),
+      http: (request) => stored?.http(request) ?? build(request),
+      reader: (context) =>
+        new ResponsesReader(context, owner, {
+          otherTools: extraNames,
+          onWhole: (response) => stored?.remember(context.request, response),
+        }),
+      ...(options.background && backgroundOf(build)),
     },
     given,
+  );
+  if (stored === undefined) return provider;
+  const { id, model, describe } = provider;
+  return createProvider(
+    ...([id, model] as const),
+    (request, context) => stored.streamAgainIfLost(provider.stream, request, context),
+    describe,
+    info,
   );
 }

@@ -37,13 +37,16 @@ function responsesBody(
   }
   // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && longCache && info.longCache === true;
-  const store = optionsFor(id, request)['store'] ?? options.store ?? false;
+  const { background = false, sendsOnlyNew = false } = options;
+  const isStored = options.store ?? (background || sendsOnlyNew);
+  const store = optionsFor(id, request)['store'] ?? isStored;
   const messages = toMessages(request, { provider: id, model });
   const body: JsonObject = {
     model,
     input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
     store,
+    ...(background ? { background } : {}),
     ...reasoningFields(request, options, info, store !== false),
     ...outputFields(request, warnings),
     ...toolFields(request, options, warnings),

@@ -3,7 +3,7 @@ import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
-import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import type { ReaderContext, ResponseDetails, Resumption, WireReader } from '../wire/wire.ts';
 import {
   failureOf,
   rawStopOf,
@@ -14,6 +14,13 @@ import {
 import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 
+interface ResponsesReaderOptions {
+  /** Names of tools that are declared in addition to those of the request. */
+  readonly otherTools?: readonly string[];
+  /** Called with a response that is complete. */
+  readonly onWhole?: (response: JsonObject) => void;
+}
+
 /** Reads one response of the Responses API. */
 export class ResponsesReader implements WireReader {
   readonly #items: OutputItems;
@@ -21,8 +28,12 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  /** `otherTools`: names of tools that are declared in addition to those of the request. */
-  constructor(context: ReaderContext, owner: StateOwner, otherTools: readonly string[]) {
+  readonly #onWhole: ResponsesReaderOptions['onWhole'];
+  #sequence = -1;
+
+  constructor(context: ReaderContext, owner: StateOwner, options: ResponsesReaderOptions = {}) {
+    const { otherTools = [], onWhole } = options;
+    this.#onWhole = onWhole;
     const names = (context.request.tools ?? []).map(({ name }) => name);
     const declared = new Set([...names, ...otherTools]);
     this.#items = new OutputItems({
@@ -41,9 +52,15 @@ export class ResponsesReader implements WireReader {
     return this.#details;
   }
 
+  get resumption(): Resumption | undefined {
+    const { responseId } = this.#details;
+    return responseId === undefined ? undefined : { responseId, sequence: this.#sequence };
+  }
+
   readMessage(event: JsonObject): void {
     if (this.#stop !== undefined) return;
-    const { type } = event;
+    const { type, sequence_number: sequence } = event;
+    if (typeof sequence === 'number') this.#sequence = sequence;
     if (typeof type !== 'string') throw unknownEventFault(event);
     const read = itemEvents.get(type);
     if (read === undefined) this.#read(type, event);
@@ -121,6 +138,7 @@ export class ResponsesReader implements WireReader {
     const cut = (item: JsonObject, index: number) => markIncomplete(item, isLast(index));
     this.#items.applyFinalOutput(isWhole ? output : output.map(cut));
     this.#items.end(isWhole);
+    if (isWhole) this.#onWhole?.(response);
     const { hasCalls, isRefused } = this.#items;
     const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
     const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';

@@ -2,6 +2,8 @@ import type { JsonObject, TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
 export interface HttpRequest {
+  /** Default: `POST`. A `GET` sends no body. */
+  readonly method?: 'GET' | undefined;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
@@ -28,7 +30,8 @@ export function requestInit(
   const body = jsonOf(request.body);
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
   // Following a redirect could send the API key to another host.
-  return { method: 'POST', headers, body, redirect: 'manual', signal };
+  const rest = { headers, redirect: 'manual', signal } as const;
+  return request.method === 'GET' ? { ...rest, method: 'GET' } : { ...rest, method: 'POST', body };
 }
 
 function isSendable(header: [name: string, value: string]): boolean {

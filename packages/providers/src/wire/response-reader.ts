@@ -25,7 +25,7 @@ export class ResponseReader {
   readonly #context: ReaderContext;
   readonly #writer: DeltaWriter;
   #reader: WireReader = unopenedReader;
-  readonly #frames: SseReader | AwsEventStreamReader;
+  #frames: SseReader | AwsEventStreamReader;
   readonly #templates = new TemplateMatcher();
   readonly #maxEventLength: number;
   readonly #errors: ErrorBuilder;
@@ -41,13 +41,7 @@ export class ResponseReader {
     this.#writer = context.writer;
     this.#maxEventLength = transport.maxEventLength;
     this.#errors = new ErrorBuilder(wire.provider, transport.clock);
-    const { maxEventLength } = transport;
-    const onMessage = (data: string, event: string | undefined) => this.#onMessage(data, event);
-    const onStrayText = (text: string) => this.#onStrayText(text);
-    this.#frames =
-      wire.framing === 'aws-event-stream'
-        ? new AwsEventStreamReader({ maxEventLength, onMessage })
-        : new SseReader({ maxEventLength, onMessage, onStrayText });
+    this.#frames = this.#createFrames();
   }
 
   /** Nothing follows `[DONE]`, whether the answer is complete or not. */
@@ -71,6 +65,37 @@ export class ResponseReader {
     const type = response.headers.get('content-type') ?? '';
     if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWholeBody(exchange);
     else if (/\btext\/html\b/i.test(type)) throw webPageFault();
+  }
+
+  #createFrames(): SseReader | AwsEventStreamReader {
+    const maxEventLength = this.#maxEventLength;
+    const onMessage = (data: string, event: string | undefined) => this.#onMessage(data, event);
+    const onStrayText = (text: string) => this.#onStrayText(text);
+    return this.#wire.framing === 'aws-event-stream'
+      ? new AwsEventStreamReader({ maxEventLength, onMessage })
+      : new SseReader({ maxEventLength, onMessage, onStrayText });
+  }
+
+  /** The request that reads on after the connection broke. Undefined if that is not possible. */
+  get resumption(): HttpRequest | undefined {
+    const { resumption, progress } = this.#reader;
+    if (resumption === undefined || progress !== 'reading' || this.#sawDone) return undefined;
+    return this.#wire.resume?.(this.#context.request, resumption);
+  }
+
+  /** The request that stops the response. Undefined if closing the connection stops it. */
+  get cancellation(): HttpRequest | undefined {
+    const { resumption, progress } = this.#reader;
+    if (resumption === undefined || progress !== 'reading') return undefined;
+    return this.#wire.cancel?.(this.#context.request, resumption);
+  }
+
+  /** Reads on with a new connection. */
+  async reopen(exchange: HttpExchange, http: HttpRequest): Promise<void> {
+    this.#frames = this.#createFrames();
+    const response = await exchange.open(await this.#authorized(http, exchange));
+    this.#errors.response = response;
+    if (!response.ok) throw await readFailure(response, exchange);
   }
 
   async #authorized(http: HttpRequest, exchange: HttpExchange): Promise<HttpRequest> {

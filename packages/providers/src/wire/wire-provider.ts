@@ -8,6 +8,8 @@ import type {
 } from '../contract/provider.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { createProvider } from '../provider/create-provider.ts';
+import type { Clock } from '../transport/clock.ts';
+import { NetworkFailure } from '../transport/failures.ts';
 import { HttpExchange } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
@@ -65,12 +67,24 @@ async function* streamWire(
     // The signal can be aborted at the moment in which the place becomes free.
     signal.throwIfAborted();
     const trace = transport.sendsTrace ? context.trace : undefined;
-    exchange = new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
+    const connect = () =>
+      new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
+    exchange = connect();
     await reading.open(exchange);
     let progress: 'reading' | 'done' | 'over' = 'reading';
+    let reconnects = 0;
     for (;;) {
-      const bytes = await exchange.read();
-      if (bytes === undefined) break;
+      const bytes: Uint8Array | NetworkFailure | undefined = await readOrBreak(exchange);
+      if (bytes === undefined || bytes instanceof NetworkFailure) {
+        const resumption = reconnects < maxReconnects ? reading.resumption : undefined;
+        if (resumption === undefined && bytes !== undefined) throw bytes;
+        if (resumption === undefined) break;
+        exchange.close();
+        await wait(transport.clock, firstReconnectMs * 2 ** reconnects++, signal);
+        exchange = connect();
+        await reading.reopen(exchange, resumption);
+        continue;
+      }
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
@@ -78,6 +92,7 @@ async function* streamWire(
       }
       const deltas = reading.take();
       if (deltas.length === 0) continue;
+      reconnects = 0;
       exchange.recordContent();
       yield { deltas };
     }
@@ -86,10 +101,55 @@ async function* streamWire(
     last = reading.fail(error, signal);
   } finally {
     exchange?.close();
+    if (signal.aborted) stopResponse(transport, reading.cancellation);
     releasePlace();
     release();
   }
   yield last;
+}
+
+/** How often a broken connection is opened again without any content in between. */
+const maxReconnects = 6;
+const firstReconnectMs = 250;
+
+/** A broken connection is a value here, because the response may be read on. */
+async function readOrBreak(
+  exchange: HttpExchange,
+): Promise<Uint8Array | NetworkFailure | undefined> {
+  try {
+    return await exchange.read();
+  } catch (error) {
+    if (error instanceof NetworkFailure) return error;
+    throw error;
+  }
+}
+
+function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    const onAbort = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+const stopTimeoutMs = 10_000;
+
+/** Sends a request that stops a response. Nobody waits for its answer. */
+function stopResponse(transport: Transport, http: HttpRequest | undefined): void {
+  if (http === undefined) return;
+  const timeouts = { ...transport.timeouts, firstByteTimeoutMs: stopTimeoutMs };
+  const exchange = new HttpExchange({ ...transport, timeouts, signal: undefined });
+  exchange
+    .open(http)
+    .catch(() => {})
+    .finally(() => exchange.close());
 }
 
 /** Describes a request without secrets. */

@@ -21,8 +21,19 @@ export interface Wire {
    * must stay as it is. Default: the request is sent as `http` built it.
    */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
+  /** Builds the request that reads on a response whose connection broke. Default: it cannot be. */
+  readonly resume?: ((request: ModelRequest, at: Resumption) => HttpRequest) | undefined;
+  /** Builds the request that stops a response after an abort. Default: closing the connection does. */
+  readonly cancel?: ((request: ModelRequest, at: Resumption) => HttpRequest) | undefined;
   /** How the messages of a response are divided. Default: server-sent events. */
   readonly framing?: 'aws-event-stream' | undefined;
+}
+
+/** A place in a response that the provider keeps. */
+export interface Resumption {
+  readonly responseId: string;
+  /** The number of the last event that was read. -1 if there was none. */
+  readonly sequence: number;
 }
 
 export interface ReaderContext {
@@ -52,6 +63,8 @@ export interface WireReader {
    * append that text. Such messages are not parsed any more.
    */
   readonly lastAppend?: LastAppend | undefined;
+  /** Where to read on if the connection breaks. Default: nowhere. */
+  readonly resumption?: Resumption | undefined;
 }
 
 export interface ResponseDetails {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { z } from 'zod';
+import { checkedList } from './checked-list.ts';
 import { closedObject } from './closed-object.ts';
 
 // zod's own `json` and `record` copy the value and drop the key `__proto__`, which is ordinary data
@@ -78,6 +79,10 @@ export const contentSchema = z.discriminatedUnion('type', [
   reasoningContent,
 ]);
 
+const maxAttachments = 1000;
+/** Maximum number of pieces of reasoning. */
+const maxPieces = 10_000;
+
 /**
  * The same for the body of a request, which must not have other fields. Agents of newer versions
  * may send more fields in their updates; those are ignored.
@@ -85,12 +90,18 @@ export const contentSchema = z.discriminatedUnion('type', [
 export const contentBodySchema = z.discriminatedUnion('type', [
   closedObject({
     ...textContent.shape,
-    attachments: z.array(closedObject(attachment.shape)).nullable().default(null),
+    attachments: checkedList(closedObject(attachment.shape), maxAttachments)
+      .nullable()
+      .default(null),
   }),
   closedObject(dataContent.shape),
   closedObject(toolRequestContent.shape),
   closedObject(toolResponseContent.shape),
-  closedObject(reasoningContent.shape),
+  closedObject({
+    ...reasoningContent.shape,
+    summary: checkedList(z.string(), maxPieces),
+    content: checkedList(z.string(), maxPieces).nullable().default(null),
+  }),
 ]);
 
 /** The content of a stored message: text, data, tool request, tool response or reasoning. */

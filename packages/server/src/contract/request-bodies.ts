@@ -1,5 +1,6 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
+import { checkedList, checkedRecord } from './checked-list.ts';
 import { closedObject } from './closed-object.ts';
 import {
   contentBodySchema as contentSchema,
@@ -61,15 +62,13 @@ export const updateMessageSchema = createMessageSchema.omit({ created_at: true }
 
 export const createMessagesSchema = closedObject({
   task_id: id,
-  contents: z.array(contentSchema).max(1000),
+  contents: checkedList(contentSchema, 1000),
   created_at: time.nullish(),
 });
 
 export const updateMessagesSchema = closedObject({
   task_id: id,
-  updates: z
-    .record(z.string(), contentSchema)
-    .refine((updates) => Object.keys(updates).length <= 1000, 'it has more than 1000 messages'),
+  updates: checkedRecord(contentSchema, 1000),
 });
 
 export const createStateSchema = closedObject({ task_id: id, agent_id: id, state: object });

@@ -5,7 +5,7 @@ import { fastifyError, onClientError, routeNotFound } from './error-reply.ts';
 import { handleRoute } from './handle-route.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { OpenStreams } from './open-connections.ts';
+import { type OpenStreams, RequestsAhead } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
@@ -57,9 +57,12 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
     all.set(request, exchange);
     return exchange;
   };
-  app.addHook('onRequest', (request, reply) =>
-    checkAccess(of(request, reply), access, routeOf(request)),
-  );
+  const requestsAhead = new RequestsAhead();
+  app.addHook('onRequest', async (request, reply) => {
+    if (requestsAhead.accept(request.raw, reply.raw))
+      return checkAccess(of(request, reply), access, routeOf(request));
+    reply.hijack();
+  });
   app.setErrorHandler((error, request, reply) =>
     of(request, reply).sendError(fastifyError(error) ?? error),
   );

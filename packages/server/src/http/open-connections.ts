@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
@@ -53,6 +53,31 @@ export class OpenStreams {
   /** Closes all streams of a caller. */
   disconnect(caller: string): void {
     for (const response of this.#byCaller.get(caller) ?? []) response.destroy();
+  }
+}
+
+/** Maximum number of requests that a connection can send before it has the answer to the first. */
+const maxRequestsAhead = 100;
+
+/**
+ * The unanswered requests of each connection. Browsers and HTTP libraries wait for an answer before
+ * they send the next request. A client that sends thousands at once, and reads no answer, would keep
+ * the server busy and fill its memory, so its connection is closed.
+ */
+export class RequestsAhead {
+  readonly #counts = new WeakMap<Socket, number>();
+
+  /** Counts a request. Returns false if nobody gets an answer to it. */
+  accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    if (socket.destroyed) return false;
+    const count = this.#counts.get(socket) ?? 0;
+    if (count >= maxRequestsAhead) {
+      socket.destroy();
+      return false;
+    }
+    this.#counts.set(socket, count + 1);
+    response.once('close', () => this.#counts.set(socket, (this.#counts.get(socket) ?? 1) - 1));
+    return true;
   }
 }
 

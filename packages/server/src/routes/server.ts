@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createOpenApiDocument } from '../http/openapi.ts';
-import { Reply, type Route, route, StreamReply } from '../http/route.ts';
+import { type Route, route, StreamReply } from '../http/route.ts';
 
 const healthReply = z.object({ status: z.literal('healthy') });
 
@@ -32,8 +32,7 @@ export const healthRoutes: readonly Route[] = [
  * Routes for the OpenAPI document and the page that shows it. The document includes these routes.
  */
 export function documentRoutes(others: readonly Route[]): readonly Route[] {
-  // Created on the first request, so that the server starts faster.
-  let document: object | undefined;
+  const documents = new Documents();
   const routes: readonly Route[] = [
     route({
       method: 'GET',
@@ -41,10 +40,10 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       summary: 'Get this OpenAPI document',
       access: 'public',
       reply: z.looseObject({}),
-      async handle() {
-        document ??= createOpenApiDocument([...others, ...routes]);
-        return new Reply(document, { headers: { 'cache-control': 'no-cache' } });
-      },
+      handle: async () =>
+        documents.reply('application/json', () =>
+          JSON.stringify(createOpenApiDocument([...others, ...routes])),
+        ),
     }),
     route({
       method: 'GET',
@@ -53,7 +52,7 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       access: 'public',
       reply: z.string(),
       replyType: 'text/html',
-      handle: async () => textReply('text/html', docsPage([...others, ...routes])),
+      handle: async () => documents.reply('text/html', () => docsPage([...others, ...routes])),
     }),
     route({
       method: 'GET',
@@ -62,21 +61,34 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       access: 'public',
       reply: z.string(),
       replyType: 'text/css',
-      handle: async () => textReply('text/css', docsStyle),
+      handle: async () => documents.reply('text/css', () => docsStyle),
     }),
   ];
   return routes;
 }
 
-function textReply(type: string, text: string): StreamReply {
-  return new StreamReply(async (response) => {
-    response.writeHead(200, {
-      'content-type': `${type}; charset=utf-8`,
-      'content-security-policy': docsPolicy,
-      'cache-control': 'no-cache',
+/**
+ * The bytes of documents, by their type. They are created on the first request, so that the server
+ * starts faster, and only once. Anybody can request them without a token, and one connection can
+ * request a thousand at once: creating them each time would keep the server busy, and each waiting
+ * reply would need its own memory.
+ */
+class Documents {
+  readonly #bytes = new Map<string, Buffer>();
+
+  reply(type: string, create: () => string): StreamReply {
+    const bytes = this.#bytes.get(type) ?? Buffer.from(create());
+    this.#bytes.set(type, bytes);
+    return new StreamReply(async (response) => {
+      response.writeHead(200, {
+        'content-type': `${type}; charset=utf-8`,
+        'content-length': bytes.length,
+        'content-security-policy': docsPolicy,
+        'cache-control': 'no-cache',
+      });
+      response.end(bytes);
     });
-    response.end(text);
-  });
+  }
 }
 
 /** The page runs no scripts and loads nothing from other hosts. */

@@ -20,21 +20,50 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['color', ['ui']],
 ]);
 
+/** Settings whose value is an address, or the name of a remote. */
+const addresses: ReadonlySet<string> = new Set(['remote.url', 'remote.pushurl']);
+const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushremote']);
+
+/** An address of another machine: `https://host/a`, `git@host:a`. All others may be local folders. */
+const otherMachine = /^(?:(?:https?|ssh|git):\/\/|[\w.-]+@)[A-Za-z0-9[]\S*$/;
+
+/** Options of `isHarmlessGitConfig`. */
+interface ConfigOptions {
+  /**
+   * Whether git may connect to a remote. A local folder is then not harmless, because git runs the
+   * hooks of that folder. Default: false.
+   */
+  readonly connects?: boolean | undefined;
+}
+
 /**
  * Whether each line of a configuration is a known section or setting. A continued or unknown line
  * is not harmless.
  */
-export function isHarmlessGitConfig(config: string): boolean {
-  let known: readonly string[] | undefined;
-  return config.split(/\r?\n/).every((line) => {
+export function isHarmlessGitConfig(
+  config: string,
+  { connects = false }: ConfigOptions = {},
+): boolean {
+  let [section, known]: [string, readonly string[] | undefined] = ['', undefined];
+  const remotes = new Set(['.']);
+  const used = new Set<string>();
+  const isHarmless = config.split(/\r?\n/).every((line) => {
     const text = line.trim();
     if (text === '' || text.startsWith('#') || text.startsWith(';')) return true;
-    const section = /^\[([a-z]+)(?:\s+"[^"\\]*")?\]$/i.exec(text);
-    if (section !== null) {
-      known = harmlessSettings.get((section[1] ?? '').toLowerCase());
+    const header = /^\[([a-z]+)(?:\s+"([^"\\]*)")?\]$/i.exec(text);
+    if (header !== null) {
+      section = (header[1] ?? '').toLowerCase();
+      known = harmlessSettings.get(section);
+      if (section === 'remote') remotes.add(header[2] ?? '');
       return known !== undefined;
     }
-    const setting = /^([a-z][a-z0-9-]*)(?:\s*=\s*[^\\]*)?$/i.exec(text);
-    return setting !== null && known?.includes((setting[1] ?? '').toLowerCase()) === true;
+    const [, key = '', value = ''] =
+      /^([a-z][a-z0-9-]*)(?:\s*=\s*([^\\]*))?$/i.exec(text)?.map((part) => part ?? '') ?? [];
+    const name = `${section}.${key.toLowerCase()}`;
+    if (remoteNames.has(name)) used.add(value);
+    if (connects && addresses.has(name) && !otherMachine.test(value)) return false;
+    return key !== '' && known?.includes(key.toLowerCase()) === true;
   });
+  // Git takes the name of an unknown remote for an address.
+  return isHarmless && (!connects || used.isSubsetOf(remotes));
 }

@@ -9,18 +9,28 @@ const maxBytes = { head: 1024, config: 1_048_576, index: 134_217_728 } as const;
 const maxEntries = 50_000;
 
 /**
- * Returns why git could run other programs, or read files outside the folder, if it reads the
+ * What a git command does. `reads`: it runs no hooks, except one. `changes`: it runs hooks of the
+ * repository. `connects`: it may also use a remote.
+ */
+export type GitUse = 'reads' | 'changes' | 'connects';
+
+/**
+ * Returns why git could run other programs, or read files outside the folder, if it uses the
  * repository of this folder. Returns undefined if git uses the folder `.git` here, and nothing in
  * it is known to do so. A folder from an untrusted source can contain any `.git`.
  */
-export async function findRepositoryRisk(root: string): Promise<string | undefined> {
+export async function findRepositoryRisk(
+  root: string,
+  use: GitUse = 'reads',
+): Promise<string | undefined> {
   const own = join(root, '.git');
+  const isRisky = (path: string) => riskyEntries.has(path) || (use !== 'reads' && isHook(path));
   try {
     return (
       (await findDiscoveryRisk(own)) ??
-      (await findContentRisk(own)) ??
+      (await findContentRisk(own, isRisky)) ??
       ((await mayExist(join(root, '.gitmodules'))) ? 'it has submodules' : undefined) ??
-      (await findConfigRisk(own)) ??
+      (await findConfigRisk(own, use)) ??
       (await findRiskOfIndex(own))
     );
   } catch (error) {
@@ -69,6 +79,8 @@ const riskyEntries: ReadonlySet<string> = new Set([
   'objects/info/alternates',
   'objects/info/http-alternates',
 ]);
+/** Git creates the samples itself and does not run them. */
+const isHook = (path: string) => path.startsWith('hooks/') && !path.endsWith('.sample');
 /** Large folders whose files git finds only by their hashes. */
 const isStore = (path: string) => /^objects\/[0-9a-f]{2}$|^lfs$/.test(path);
 
@@ -76,14 +88,17 @@ const isStore = (path: string) => /^objects\/[0-9a-f]{2}$|^lfs$/.test(path);
  * Searches `.git` for links and devices. Through a link git would show parts of any file or of
  * another repository, and a FIFO would block it.
  */
-async function findContentRisk(own: string): Promise<string | undefined> {
+async function findContentRisk(
+  own: string,
+  isRisky: (path: string) => boolean,
+): Promise<string | undefined> {
   const folders = [''];
   let count = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for await (const entry of await opendir(join(own, folder))) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (++count > maxEntries) return '.git has too many entries';
-      if (riskyEntries.has(path)) return `it has .git/${path}`;
+      if (isRisky(path)) return `it has .git/${path}`;
       // The sandbox creates the folder, which no command can change then. Empty it is harmless.
       if (folder === 'modules') return 'it has .git/modules';
       if (path.startsWith('sharedindex.')) return 'the index is split into two files';
@@ -95,10 +110,10 @@ async function findContentRisk(own: string): Promise<string | undefined> {
   return undefined;
 }
 
-async function findConfigRisk(own: string): Promise<string | undefined> {
+async function findConfigRisk(own: string, use: GitUse): Promise<string | undefined> {
   const config = await readRegularFile(join(own, 'config'), maxBytes.config);
   if (config === undefined) return '.git/config cannot be read';
-  return isHarmlessGitConfig(config.toString('utf8'))
+  return isHarmlessGitConfig(config.toString('utf8'), { connects: use === 'connects' })
     ? undefined
     : '.git/config has settings that are not known to be harmless';
 }

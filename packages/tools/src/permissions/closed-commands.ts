@@ -182,12 +182,22 @@ function pathsOfArguments(
   const separator = passesOn ? given.indexOf('--') : -1;
   const own = given.filter((_, at) => at !== separator);
   const parsed = parseWords(own, command);
-  if (parsed === undefined) return undefined;
+  if (parsed === undefined || parsed.values.some(mayBeOption)) return undefined;
   const values = parsed.values.filter(({ name }) => !textOptions.includes(name));
   const paths = [...parsed.operands, ...values.map(({ value }) => value)];
   const isKnown = (operand: string) =>
     operands === 'inside' || (operands !== 'none' && operands.includes(operand));
   return parsed.operands.every(isKnown) && paths.every(isInsideText) ? paths : undefined;
+}
+
+/**
+ * Whether a program may read a value as another option. Many programs take `--config=x` in `-t
+ * --config=x` for an option, and `-tc x` for two options, because they do not know that `-t` has a
+ * value.
+ */
+function mayBeOption({ value, place }: ParsedOptions['values'][number]): boolean {
+  if (place === 'letter') return !/^\d+$/.test(value);
+  return place === 'next' && value.startsWith('-');
 }
 
 function parseWords(given: readonly string[], command: ClosedCommand): ParsedOptions | undefined {

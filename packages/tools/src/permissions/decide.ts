@@ -1,5 +1,5 @@
 import picomatch from 'picomatch';
-import { homeProtection } from './home-protection.ts';
+import { homeProtection, secretProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
   type CommandPart,
@@ -281,7 +281,7 @@ function protectionOf({ kind, path, isNamesOnly = false }: PathCall): Protection
     return (
       writeProtection(path.shown) ?? readProtection(path.shown) ?? homeProtection(path, 'write')
     );
-  return isNamesOnly ? undefined : (readProtection(path.shown) ?? homeProtection(path, 'read'));
+  return isNamesOnly ? undefined : secretProtection(path);
 }
 
 /**

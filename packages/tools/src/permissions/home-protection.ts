@@ -2,7 +2,15 @@ import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { keyPlaces } from '../sandbox/key-places.ts';
 import type { LexicalPath } from './permission-rule.ts';
-import type { Protection } from './protected-paths.ts';
+import { type Protection, readProtection } from './protected-paths.ts';
+
+/**
+ * Returns why reading a path needs a question, by its name or by its place. Use it for everything
+ * that reads, so that no way of reading shows what another one asks about.
+ */
+export function secretProtection(path: LexicalPath): Protection | undefined {
+  return readProtection(path.shown) ?? homeProtection(path, 'read');
+}
 
 /**
  * Returns why a path of the home folder or the system needs a question. It matters if the workspace

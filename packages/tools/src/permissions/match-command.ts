@@ -60,8 +60,12 @@ export function checksOfRule(
   const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
   if (!isGit && paths.length === 0) return undefined;
-  return { program, paths, isGit, mayBeInside: !isGit };
+  const isLocal = localGitCommands.has(part.words[1]?.text ?? '');
+  return { program, paths, isGit, mayBeInside: !isGit, gitUse: isLocal ? 'changes' : 'connects' };
 }
+
+/** Git commands that change the repository and never use a remote. */
+const localGitCommands: ReadonlySet<string> = new Set(['add', 'commit']);
 
 /**
  * Whether a rule that asks or denies may match. It is unknown which options take a value, so words

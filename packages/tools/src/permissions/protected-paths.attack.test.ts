@@ -34,6 +34,15 @@ test.for(
   expect(decision).toBe('ask');
 });
 
+// Git takes a folder with HEAD, objects and refs for a repository, with the settings in it.
+test.for(['HEAD', 'sub/HEAD', 'sub/head'])(
+  'attack 39: a broad rule does not write %s, which makes the folder a repository',
+  async (path) => {
+    const call = ['write', { path, content: 'ref: refs/heads/main\n' }] as const;
+    expect((await policyRuling(root, call, { rules })).decision).toBe('ask');
+  },
+);
+
 describe('in a workspace that is the home folder', () => {
   beforeEach(() => void vi.stubEnv('HOME', root));
   afterEach(() => void vi.unstubAllEnvs());

@@ -39,9 +39,12 @@ const codeFolders = setOf(
   .zed .helix .windsurf .opencode .vim .emacs.d .devcontainer .cargo .mvn .yarn .circleci .buildkite .ssh .aws .gnupg .kube .docker .azure`,
 );
 
-/** Files that programs run or obey, at any depth. */
+/**
+ * Files that programs run or obey, at any depth. With a `HEAD`, git takes the folder for a
+ * repository, and runs what the file `config` beside it names.
+ */
 const codeFiles = setOf(
-  `millrace.json .mcp.json .gitmodules .gitconfig .bashrc .bash_profile .bash_login .bash_logout
+  `head millrace.json .mcp.json .gitmodules .gitconfig .bashrc .bash_profile .bash_login .bash_logout
   .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login
   config.fish .inputrc .envrc .vimrc .exrc .nvimrc .gvimrc .emacs .dir-locals.el .tmux.conf .npmrc
   .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc .netrc .bazelrc rust-toolchain rust-toolchain.toml

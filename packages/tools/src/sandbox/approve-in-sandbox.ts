@@ -1,7 +1,9 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
-import { commandOf, type PolicyCall } from '../permissions/decide.ts';
+import { approveByPolicy } from '../permissions/approve-by-policy.ts';
+import { commandOf } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
 import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
 
 /** The tool that a sandbox confines. */
@@ -35,7 +37,7 @@ export function approveInSandbox(
     const decision = typeof ruling === 'string' ? ruling : ruling.decision;
     if (decision === 'deny') return ruling;
     const more = asksForMore(call);
-    if (more !== undefined) return decideOnLeaving(current(), call, more);
+    if (more !== undefined) return decideOnLeaving(current(), pending, more);
     if (decision === 'allow' || !(await reading.allow(call, pending.call.toolCallId)))
       return ruling;
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
@@ -47,12 +49,15 @@ const leavingReasons = {
   outside: 'It runs outside the sandbox, with all rights of your user',
 } as const;
 
-/** Only a rule that names the permission to leave the sandbox can allow it. */
-function decideOnLeaving(
+/**
+ * Only a rule that names the permission to leave the sandbox can allow it. A rule with a prefix has
+ * the same checks as inside the sandbox: of the repository, of paths and of the program.
+ */
+async function decideOnLeaving(
   policy: PermissionPolicy,
-  call: PolicyCall,
+  pending: PendingCall,
   more: keyof typeof sandboxRuleNames,
-): ApprovalDecision {
+): Promise<ApprovalDecision> {
   const tool = sandboxRuleNames[more];
   const counts = (rule: PermissionRule) => rule.decision !== 'allow' || rule.tool === tool;
   const strict = permissionPolicy({
@@ -62,10 +67,11 @@ function decideOnLeaving(
     kinds: { ...policy.kinds, [tool]: 'run' },
     freeReading: false,
   });
-  const command = commandOf(call);
-  const { decision, reason } = strict.decide({ tool, input: { command } });
-  if (decision !== 'ask') return { decision, reason };
-  const rule = { tool, command, exact: true, decision: 'allow' };
-  const lasting = command === undefined ? {} : { rule: JSON.stringify(rule) };
-  return { decision, reason: leavingReasons[more], ...lasting };
+  const command = commandOf({ tool, input: pending.input });
+  const leaving = { ...pending, call: { ...pending.call, name: tool }, input: { command } };
+  const ruling = await approveByPolicy(strict, createWorkspace({ root: policy.root }))(leaving);
+  if (typeof ruling === 'string' || ruling.decision !== 'ask') return ruling;
+  const isRisk = strict.decide({ tool, input: { command } }).decision === 'allow';
+  const reason = isRisk ? `${leavingReasons[more]}. ${ruling.reason}` : leavingReasons[more];
+  return { ...ruling, reason };
 }

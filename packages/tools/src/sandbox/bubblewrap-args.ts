@@ -44,7 +44,8 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
     ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
     // As root, a process could write settings of the kernel in /proc.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
-    ...['--bind', view.temporary, '/tmp'],
+    // A command that nobody approved must leave nothing behind for the next one.
+    ...(view.view === 'closed' ? ['--tmpfs', '/tmp'] : ['--bind', view.temporary, '/tmp']),
     ...(view.view === 'closed' ? [] : runtimeFolders(view)),
     ...outside.flatMap((one) => guardArgs(one, view)),
     ...roots(view).flatMap((folder) => [bindOf(view), folder, folder]),

@@ -2,6 +2,7 @@ import type { SandboxRequest } from '../contract/sandbox.ts';
 
 /** How a failed command was confined. */
 export interface FailedCommand {
+  readonly command: string;
   /** The end of its output. */
   readonly output: string;
   readonly exitCode: number | null;
@@ -17,6 +18,15 @@ const deniedErrors =
   /operation not permitted|EPERM|permission denied|EACCES|sandbox_apply|deny\(\d\)/i;
 const missingErrors = /no such file or directory|ENOENT|command not found|not a git repository/i;
 
+/**
+ * Exit codes for a failed connection. `curl -s` and `wget -q` print nothing else. The command is in
+ * the line, not necessarily at its start.
+ */
+const connectionExitCodes: readonly (readonly [program: RegExp, codes: readonly number[]])[] = [
+  [/(?:^|[\s;&|(/])curl\s/, [5, 6, 7, 28]],
+  [/(?:^|[\s;&|(/])wget\s/, [4]],
+];
+
 /** Maximum length of the output that is searched for error messages. */
 const maxSearched = 20_000;
 
@@ -25,6 +35,7 @@ const maxSearched = 20_000;
  * to ask for more. The messages of programs are the only evidence, so the note says "may".
  */
 export function explainFailure({
+  command,
   output,
   exitCode,
   view,
@@ -38,7 +49,7 @@ export function explainFailure({
     [writeErrors, deniedErrors, missingErrors, networkErrors].some((form) => form.test(text))
   )
     return `The sandbox may be the reason: this command ran without a question, so it could only read the workspace and programs of the system. ${outside}`;
-  if (!network && networkErrors.test(text))
+  if (!network && (networkErrors.test(text) || isConnectionExit(command, exitCode)))
     return 'The sandbox may be the reason: it has no network. network: true runs the command with network, if the user approves';
   if (writeErrors.test(text)) {
     const where =
@@ -50,6 +61,12 @@ export function explainFailure({
   if (deniedErrors.test(text))
     return `The sandbox may be the reason: it hides keys, and refuses UNIX sockets, mounts and tracing. ${outside}`;
   return undefined;
+}
+
+function isConnectionExit(command: string, exitCode: number | null): boolean {
+  return connectionExitCodes.some(
+    ([program, codes]) => program.test(command) && codes.some((code) => code === exitCode),
+  );
 }
 
 /** Tells the model what commands can do, as a part of the description of the tool. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
@@ -93,6 +93,39 @@ describe.for(sandboxUsers)('as %s', (user) => {
     await agent.run(spoil(hook, '.git/modules/a/config'));
     expect(readFileSync(join(agent.workspace, '.git/modules/a/config'), 'utf8')).toBe('good');
   });
+
+  test.for([
+    ['the file .git', { '.git': 'gitdir: link/outside\n' }],
+    ['the file .git of a folder below', { 'sub/.git': 'gitdir: ../link/outside\n' }],
+    ['a commondir', { '.git/HEAD': '', '.git/commondir': '../link/outside\n' }],
+  ] as const)(
+    'attack 5: folders are created outside, where $0 leads through a link',
+    async ([, files], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, files);
+      symlinkSync('..', join(agent.workspace, 'link'));
+      await agent.run('true');
+      expect(readdirSync(agent.outside)).toEqual([]);
+    },
+  );
+
+  test.for(['the workspace', 'the folder above'])(
+    'attack 6: a command changes settings of git while %s is hidden',
+    async (what, context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, repository('.git'));
+      const hide = [what === 'the workspace' ? agent.workspace : join(agent.workspace, '..')];
+      await agent.run(
+        spoil('.git/config', '.git/hooks/pre-commit', '.git/hooks/new', '.git/commondir'),
+        { options: { hide } },
+      );
+      const read = (name: string) => readFileSync(join(agent.workspace, '.git', name), 'utf8');
+      expect(read('config')).toBe('good');
+      expect(read('hooks/pre-commit')).toBe('good');
+      expect(readdirSync(join(agent.workspace, '.git/hooks'))).toEqual(['pre-commit']);
+      expect(existsSync(join(agent.workspace, '.git/commondir'))).toBe(false);
+    },
+  );
 
   test.for(['.config/millrace', '.local/share/millrace'])(
     'attack 4: a command creates %s, which holds the rules of the agent',

@@ -1,6 +1,6 @@
-import { lstatSync, mkdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
 import { maxRepositories, type RepositorySearch } from '../git/repository-search.ts';
 
@@ -53,7 +53,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const common = contentOf(at('commondir'))?.trim();
   // Git takes settings and hooks of a linked worktree from the common folder.
   if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
-  const isInside = git.startsWith(root + sep) && entryOf(git)?.isDirectory() === true;
+  const isInside = isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
@@ -65,10 +65,17 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const text = contentOf(at('config'));
   if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
     found.add(at('config.worktree'));
+  for (const file of [at('config'), at('config.worktree'), ...userConfigFiles(process.env)])
+    addNamed(file, { worktree, home: homedir(), found, read: new Set() });
+}
+
+/** The configuration files of the user and of the system. Their relative paths are in the workspace. */
+function userConfigFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const home = homedir();
-  const files = ['.gitconfig', '.config/git/config'].map((name) => join(home, name));
-  for (const file of [at('config'), at('config.worktree'), ...files])
-    addNamed(file, { worktree, home, found, read: new Set() });
+  const folder = env['XDG_CONFIG_HOME'] || join(home, '.config');
+  const named = [env['GIT_CONFIG_GLOBAL'], env['GIT_CONFIG_SYSTEM']].map((file) => file ?? '');
+  const usual = [join(home, '.gitconfig'), join(folder, 'git/config'), '/etc/gitconfig'];
+  return [...new Set([...usual, join(home, '.config/git/config'), ...named])].filter(isAbsolute);
 }
 
 interface NamedSearch {
@@ -105,6 +112,15 @@ export function entryOf(path: string): Stats | undefined {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** A file `.git` can name a path through a link, and nothing may be created elsewhere. */
+function isFolderInside(path: string, root: string): boolean {
+  try {
+    return lstatSync(path).isDirectory() && realpathSync(path).startsWith(root + sep);
+  } catch {
+    return false;
   }
 }
 

@@ -297,6 +297,30 @@ test('attack: a home folder inside the workspace gets a start-up file or a key',
   expect(existsSync(join(agent.workspace, '.config/git/config'))).toBe(false);
 });
 
+test('attack: a command that nobody approved exchanges files with others in /tmp', async (context) => {
+  const { workspace } = await attackAgent('self', context);
+  const found = await findSandbox();
+  if (found.sandbox === undefined) return context.skip(found.reason);
+  const { sandbox } = found;
+  onTestFinished(() => sandbox.close());
+  const place = { place: 'closed', hide: [] } as const;
+  const reading = {
+    hiddenPaths: async () => [],
+    allow: async () => true,
+    placeOf: async () => place,
+  };
+  const approved = bashTool({ workspace: { root: workspace }, sandbox });
+  const unasked = bashTool({ workspace: { root: workspace }, sandbox, reading });
+  await runTool(approved, { command: 'echo hush > /tmp/token' });
+  const read = await runTool(unasked, {
+    command: 'cat /tmp/token; mkdir -p /tmp/.cache/pip; echo evil > /tmp/.cache/pip/wheel',
+  });
+  expect(read.text).not.toContain('hush');
+  const left = await runTool(approved, { command: 'cat /tmp/.cache/pip/wheel; cat /tmp/token' });
+  expect(left.text).not.toContain('evil');
+  expect(left.text).toContain('hush');
+});
+
 /** Runs commands in this process, whose home folder is `home` meanwhile. */
 async function runAtHome(
   { workspace }: AttackedAgent,

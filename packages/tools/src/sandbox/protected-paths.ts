@@ -115,13 +115,25 @@ class Planner {
   plan(): GuardPlan {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
     const isCovered = (path: string, by: GuardedPath['guard']) =>
-      all.some((other) => other.guard === by && other.path !== path && isBelow(other.path, path));
+      all.some(
+        (other) => other.guard === by && isBelow(other.path, path) && !this.#isShown(path, other),
+      );
     // What is below a hidden folder does not exist for the command. What is below a read-only
     // folder needs no guard, and a mount for a pinned path would make it writable again.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
     return { guarded: all.filter(isVisible), watched };
+  }
+
+  /**
+   * Tells whether a path is visible although a folder above it is hidden: a writable folder between
+   * them is mounted again. A project can hide the folder above the workspace without being trusted.
+   */
+  #isShown(path: string, { path: above, guard }: GuardedPath): boolean {
+    const isBetween = (folder: string) =>
+      (folder === above || isBelow(above, folder)) && isBelow(folder, path);
+    return guard === 'hidden' && this.#writable.some(isBetween);
   }
 }
 

@@ -77,6 +77,7 @@ const devices = ['/dev/null', '/dev/zero', '/dev/stdout', '/dev/stderr', '/dev/d
  */
 export function sandboxExecProfile(view: SandboxExecView): string {
   const { root, network, unixSockets, temporary } = view;
+  const isClosed = view.view === 'closed';
   const writable = view.view === 'workspace' ? [root, ...view.writable] : [];
   const guarded = [...gitPlaces(root), ...view.protected];
   const parents = new Set(guarded.flatMap((path) => foldersBetween(root, path)));
@@ -97,17 +98,18 @@ export function sandboxExecProfile(view: SandboxExecView): string {
     ...['(deny appleevent-send)', '(deny lsopen)', '(deny system-privilege)', '(deny mach-priv*)'],
     '(deny mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.securityd"))',
     '(deny file-write*)',
-    rule('allow file-write*', 'subpath', [temporary, ...writable]),
+    // A command that nobody approved must leave nothing behind for the next one.
+    rule('allow file-write*', 'subpath', [...(isClosed ? [] : [temporary]), ...writable]),
     rule('allow file-write*', 'literal', devices),
     '(allow file-write* (regex #"^/dev/(tty|fd/|ttys)"))',
     rule('deny file-write*', 'subpath', guarded),
     // Otherwise a command could move a parent folder away and put another one in its place.
     rule('deny file-write-unlink', 'literal', [root, ...parents]),
-    ...(view.view === 'closed'
+    ...(isClosed
       ? [
           rule('deny file-read*', 'subpath', personalFolders),
           rule('allow file-read-metadata', 'literal', foldersAbove(root)),
-          rule('allow file-read*', 'subpath', [root, temporary]),
+          rule('allow file-read*', 'subpath', [root]),
         ]
       : []),
     rule('deny file-read* file-write*', 'subpath', view.hidden),

@@ -1,9 +1,11 @@
 import { readdir, realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
+import { lexicalPath } from '../permissions/permission-rule.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
-import { splitCommand } from '../permissions/split-command.ts';
+import { splitCommand, type Word } from '../permissions/split-command.ts';
+import { realPathOf } from '../workspace/resolve-path.ts';
 
 /**
  * Decides which commands run without approval because a sandbox confines them to reading. Pass the
@@ -56,7 +58,8 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
     if (line === undefined || !isReadOnlyLine(line) || asksForMore(call)) return undefined;
     // Git can print old versions of hidden files, so only the policy judges it.
     if (usesGit(line)) return undefined;
-    if (isDecidedByRule(policy, call) || !namesReadablePaths(policy, line)) return undefined;
+    if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
+      return undefined;
     const found = await findUnreadable(policy);
     return found === undefined || mayFollow(line, found.leaving) ? undefined : found.hidden;
   };
@@ -103,12 +106,50 @@ function isDecidedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
   return lenient.decide(call).decision !== 'allow';
 }
 
-/** Checks each word that could be a path, also the value of an option such as `--file=x`. */
-function namesReadablePaths(policy: PermissionPolicy, line: string): boolean {
-  const words = splitCommand(line).parts.flatMap((part) => part.slice(1));
-  return words
-    .map(({ text }) => (text.startsWith('-') ? (/=(.*)/s.exec(text)?.[1] ?? '') : text))
-    .every((path) => path === '' || policy.mayRead({ path, kind: 'read' }));
+/**
+ * Checks each word that could be a path, also the value of an option such as `--file=x` or `-f/x`.
+ * The text must be readable, and a link must not lead out of the root.
+ */
+async function namesReadablePaths(policy: PermissionPolicy, line: string): Promise<boolean> {
+  const { parts } = splitCommand(line);
+  const words = parts.flatMap((part) => part.slice(1));
+  // The shell makes other paths of these: `{/etc/passwd,x}`, `~/x`.
+  if (words.some(({ text, isPlain }) => !isPlain && /[{}~]/.test(text))) return false;
+  const paths = words.flatMap(({ text }) => pathsIn(text));
+  if (!paths.every((path) => policy.mayRead({ path, kind: 'read' }))) return false;
+  const folders = visitedFolders(policy.root, parts);
+  if (folders === undefined) return false;
+  for (const folder of folders)
+    for (const path of paths) {
+      // A path that cannot be resolved cannot be opened either.
+      const real = await realPathOf(folder, path).catch(() => undefined);
+      if (real !== undefined && !lexicalPath(policy.root, real.real).isInside) return false;
+    }
+  return true;
+}
+
+/** Returns the paths that a word may stand for. `strings @x` reads words from the file x. */
+function pathsIn(text: string): readonly string[] {
+  if (!text.startsWith('-')) return [text, text.replace(/^@/, '')].filter((path) => path !== '');
+  const values = [/=(.+)/s.exec(text)?.[1], /\/.+/s.exec(text)?.[0]];
+  return values.filter((value) => value !== undefined);
+}
+
+/** Maximum number of folders in which a command of a line may run. */
+const maxVisited = 64;
+
+/** Returns the folders in which a command of the line may run, or undefined if there are many. */
+function visitedFolders(
+  root: string,
+  parts: readonly (readonly Word[])[],
+): readonly string[] | undefined {
+  let folders: readonly string[] = [root];
+  for (const [program, target] of parts) {
+    if (program?.text !== 'cd' || target === undefined) continue;
+    folders = [...folders, ...folders.map((folder) => resolve(folder, target.text))];
+    if (folders.length > maxVisited) return undefined;
+  }
+  return folders;
 }
 
 function usesGit(line: string): boolean {
@@ -175,16 +216,33 @@ async function leadsOut(root: string, path: string): Promise<boolean> {
 }
 
 /**
- * Tells whether a line may follow one of the links. It names the link in a path, or has a wildcard
- * that could match it.
+ * Tells whether a line may follow one of the links. It names the link in a path, has a wildcard that
+ * could match it, or has an option that follows all links in a folder.
  */
 function mayFollow(line: string, links: ReadonlySet<string>): boolean {
   if (links.size === 0) return false;
-  const words = splitCommand(line).parts.flatMap((part) => part.slice(1));
-  return words.some(
-    ({ text, isPlain }) => !isPlain || text.split(/[/=]/).some((name) => links.has(name)),
-  );
+  return splitCommand(line).parts.some(([program, ...words]) => {
+    const option = followingOptions.get(program?.text ?? '');
+    return words.some(
+      ({ text, isPlain }) =>
+        !isPlain || option?.test(text) || text.split(/[/=]/).some((name) => links.has(name)),
+    );
+  });
 }
+
+const followingGrep = /^-[a-zA-Z]*R|^--deref/;
+const followingLinks = /^-[a-zA-Z]*[LDH]|^--deref|^--follow/;
+
+/** The options with which programs follow links that the line does not name. */
+const followingOptions: ReadonlyMap<string, RegExp> = new Map([
+  ['grep', followingGrep],
+  ['egrep', followingGrep],
+  ['fgrep', followingGrep],
+  ['diff', /^-[a-zA-Z]*r|^--rec/],
+  ['find', /^-[LH]$|^-follow$/],
+  ['tree', /^-[a-zA-Z]*l/],
+  ...['ls', 'du', 'fd', 'rg'].map((name) => [name, followingLinks] as const),
+]);
 
 function codeOf(error: NodeJS.ErrnoException): string {
   return error.code ?? 'unknown';

@@ -150,7 +150,8 @@ async function executeCommand(
     const { whole } = printed;
     // The result must say that the command ran, even if its output cannot be stored.
     const blob = whole && (await blobs.put(whole).catch(() => undefined));
-    const notes = confinement === undefined ? [] : sandboxNotes(end, printed, confinement, removed);
+    const notes =
+      confinement === undefined ? [] : sandboxNotes(command, end, printed, confinement, removed);
     return describeCommand(end, printed, { whole: blob, timeoutMs, notes });
   } finally {
     await output.close();
@@ -201,6 +202,7 @@ function leavingNote(input: BashInput): readonly string[] {
 }
 
 function sandboxNotes(
+  command: string,
   end: CommandOutcome,
   { text }: CollectedOutput,
   { view, network }: Confinement,
@@ -208,7 +210,7 @@ function sandboxNotes(
 ): readonly string[] {
   const explained =
     end.reason === 'exited'
-      ? explainFailure({ output: text, exitCode: end.exitCode, view, network })
+      ? explainFailure({ command, output: text, exitCode: end.exitCode, view, network })
       : undefined;
   return [
     ...removed.map(

@@ -46,7 +46,7 @@ export function fullDialogLines(
 
 interface CachedLines {
   readonly look: Look;
-  /** The title, whose width decides what else must be shown. */
+  /** What the title does not show in full. */
   readonly clipped: string | undefined;
   readonly lines: readonly string[];
 }
@@ -88,7 +88,8 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
   const { approval, preview } = dialog;
   const { name, input } = approval;
-  const clipped = clippedSubject(look, dialog);
+  const subject = clippedSubject(look, dialog);
+  const clipped = subject === undefined ? undefined : revealHidden(subject);
   const fields = fieldsOf(input);
   // A preview that is cut does not show the whole change, but the input does.
   const effect = preview?.isCut ? undefined : preview?.diff || undefined;
@@ -114,9 +115,9 @@ function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): re
     const shown = clipped === undefined && !isFull ? [] : wrapText(look, command, margin);
     return [...shown, ...otherFields(look, fields, commandFields)];
   }
-  const subject = clipped === undefined ? [] : wrapText(look, clipped, margin);
-  if (input === undefined || isPathAlone(name, fields)) return subject;
-  return [...subject, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), margin)];
+  const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
+  if (input === undefined || isPathAlone(name, fields)) return path;
+  return [...path, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), margin)];
 }
 
 /** The title or the diff shows these fields. */

@@ -72,6 +72,8 @@ export class DialogController {
   #sideInput: SideInput | undefined;
   /** The current dialog with its list. */
   #shownDialog: ShownDialog | undefined;
+  /** The last keys were `y` and more, so they did not approve. */
+  #isTogether = false;
 
   constructor(options: DialogControllerOptions) {
     this.#options = options;
@@ -124,7 +126,8 @@ export class DialogController {
   get readiness(): DialogReadiness {
     if (this.#guard.heldKey !== undefined) return 'held';
     if (this.#shownDialog !== undefined && !this.#shownDialog.content.isComplete) return 'unread';
-    return this.#guard.isQuiet ? 'ready' : 'waiting';
+    if (this.#guard.isQuiet) return 'ready';
+    return this.#isTogether ? 'together' : 'waiting';
   }
 
   /** Records what a drawing of the dialog showed. Call it after the drawing is on the screen. */
@@ -142,6 +145,7 @@ export class DialogController {
     this.#sideInput = undefined;
     this.#approvals.closeConfirm();
     this.#shownDialog = undefined;
+    this.#isTogether = false;
   }
 
   pick(pick: PickList): void {
@@ -157,6 +161,7 @@ export class DialogController {
     const isQuiet = this.#guard.isQuiet;
     const held = this.#guard.release();
     this.#guard.restart();
+    this.#isTogether = false;
     const rest = this.#handle(dialog, list, { ...read, isQuiet, held });
     this.#options.onChange();
     return rest;
@@ -225,6 +230,7 @@ export class DialogController {
   #typeOn(keys: readonly Key[]): readonly Key[] {
     const kept = keysForPrompt(keys);
     const opened = kept.length > 0 ? this.#approvals.closeConfirm() : [];
+    this.#isTogether = isYesAndMore(keys);
     if (this.#shownDialog !== undefined)
       this.#shownDialog = { ...this.#shownDialog, isMoving: false };
     return [...opened, ...kept];
@@ -341,6 +347,13 @@ function withItems(list: ChoiceList, { items }: ChoiceList): ChoiceList {
   const letter = list.items[list.selected]?.letter;
   const index = items.findIndex((item) => item.letter === letter);
   return { ...list, items, selected: index === -1 ? items.length - 1 : index };
+}
+
+/** Whether somebody pressed `y` and Enter, or typed "yes". */
+function isYesAndMore(keys: readonly Key[]): boolean {
+  const text = keys.map((key) => (key.type === 'text' ? key.text : '')).join('');
+  const hasEnter = keys.some((key) => key.type === 'key' && key.name === 'enter');
+  return /^y$/i.test(text) ? hasEnter : /^yes$/i.test(text);
 }
 
 function isLetter(key: Key, letter: string): boolean {

@@ -14,6 +14,8 @@ export type DialogReadiness =
   | 'ready'
   /** A key arrived less than the quiet period ago. */
   | 'waiting'
+  /** The same, and the key would have approved if it had arrived alone. */
+  | 'together'
   /** A part of the request was not shown yet. */
   | 'unread'
   /** An answer was given and takes effect if no other key follows. */
@@ -140,13 +142,16 @@ function hintLine(look: Look, dialog: Dialog, readiness: DialogReadiness, typed:
 }
 
 function readinessText({ type }: Dialog, readiness: DialogReadiness): string {
+  const refusal = type === 'confirm' ? 'n goes back' : 'n denies';
   switch (readiness) {
     case 'ready':
-      return type === 'question' ? 'Choose an answer' : 'y approves, n denies';
+      return type === 'question' ? 'Choose an answer' : `y approves, ${refusal}`;
     case 'waiting':
       return 'A key answers after one second without typing';
+    case 'together':
+      return 'Press y alone: without Enter, and after one second without typing';
     case 'unread':
-      return 'Read all of it first: Space shows more, v prints it. n denies';
+      return `Read all of it first: Space shows more, v prints it. ${refusal}`;
     case 'held':
       return 'Answering …';
   }

@@ -31,16 +31,17 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
   }
 }
 
-/** Returns the command, path or tool of a request if the title does not show all of it. */
+/**
+ * Returns the command, path or tool of a request if the title does not show all of it. Its hidden
+ * characters are not visible yet.
+ */
 export function clippedSubject(look: Look, dialog: ApprovalDialog): string | undefined {
-  const { subject, isWhole } = requestTitle(look.width - 2, dialog);
-  return isWhole ? undefined : subject;
+  const [, subject] = titleParts(dialog);
+  return requestTitle(look.width - 2, dialog).isWhole ? undefined : subject;
 }
 
 interface RequestTitle {
   readonly text: string;
-  /** The command, path or tool, with its hidden characters made visible. */
-  readonly subject: string;
   /** The subject is not clipped. */
   readonly isWhole: boolean;
 }
@@ -53,7 +54,8 @@ function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const { approval, others, isChild } = dialog;
   const asker = isChild ? 'A sub-agent asks: ' : '';
   const [verb, rawSubject, change, end] = titleParts(dialog);
-  const subject = revealHidden(rawSubject);
+  const isCommand = approval.name === 'bash';
+  const { subject, isCut } = titleSubject(rawSubject, isCommand);
   const isTight = cellWidth(`${asker}${verb}${subject}${change}${end}`) > room;
   const isCramped = room - cellWidth(`${asker}${verb}${change}${end}`) < minSubjectWidth;
   const after = isTight && isCramped ? end : `${change}${end}`;
@@ -62,9 +64,23 @@ function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const around = cellWidth(`${asker}${action}${after}`);
   const isRoomy = around + cellWidth(subject) + cellWidth(more) <= room;
   const left = Math.max(1, room - around - (isRoomy ? cellWidth(more) : 0));
-  const isWhole = cellWidth(subject) <= left && !subject.includes('\n');
-  const shown = approval.name === 'bash' ? clipText(subject, left) : clipTextStart(subject, left);
-  return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, subject, isWhole };
+  const isWhole = !isCut && cellWidth(subject) <= left && !subject.includes('\n');
+  const shown = isCommand ? clipText(subject, left) : clipTextStart(subject, left);
+  return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, isWhole };
+}
+
+/** A longer subject is cut before it is drawn, because the title is drawn again with each key. */
+const maxSubjectLength = 2000;
+
+function titleSubject(
+  raw: string,
+  isCommand: boolean,
+): { readonly subject: string; readonly isCut: boolean } {
+  if (raw.length <= maxSubjectLength) return { subject: revealHidden(raw), isCut: false };
+  const subject = isCommand
+    ? `${revealHidden(raw.slice(0, maxSubjectLength))}…`
+    : `…${revealHidden(raw.slice(-maxSubjectLength))}`;
+  return { subject, isCut: true };
 }
 
 /** The subject gets at least this width before the effect of the change is shown. */

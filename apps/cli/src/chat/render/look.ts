@@ -43,9 +43,12 @@ export function wrapText(look: Look, text: string, margin = ''): readonly string
     .map((line) => margin + line);
 }
 
+/** A line break with the spaces around it. It starts at the first space, so the search is linear. */
+const lineBreak = /(?<!\s)\s*\n\s*/g;
+
 /** Clips untrusted text to one line of the given width. */
 export function clipText(text: string, cells: number): string {
-  const line = printableLine(text.replace(/\s*\n\s*/g, ' ⏎ '));
+  const line = printableLine(text.replace(lineBreak, ' ⏎ '));
   return clipCells(expandTabs(line), Math.max(1, cells));
 }
 
@@ -64,7 +67,7 @@ export function fitLines({ width }: Look, lines: readonly string[]): readonly st
 
 /** Clips untrusted text at its start. The end of a path is the most important part. */
 export function clipTextStart(text: string, cells: number): string {
-  const line = expandTabs(printableLine(text.replace(/\s*\n\s*/g, ' ⏎ ')));
+  const line = expandTabs(printableLine(text.replace(lineBreak, ' ⏎ ')));
   if (cellWidth(line) <= cells) return line;
   const characters = [...line];
   while (characters.length > 0 && cellWidth(characters.join('')) >= Math.max(1, cells))

@@ -15,6 +15,14 @@ export const quietMs = 1000;
  */
 export const settleMs = 300;
 
+/**
+ * The last part of both periods. A busy process fires its timers late, and before it reads the keys
+ * that arrived meanwhile. So a period ends only after a part of it in which keys could be read.
+ */
+const readableMs = 50;
+/** Timers of a process that is not busy are less late than this. */
+const toleranceMs = 20;
+
 interface AnswerGuardOptions {
   readonly clock: Clock;
   /** Called when the answer of a key changes: the quiet period ended, or a held answer ended. */
@@ -33,7 +41,7 @@ interface HeldAnswer {
  */
 export class AnswerGuard {
   readonly #options: AnswerGuardOptions;
-  #quietFromMs: number | undefined;
+  #isQuiet = false;
   #cancelQuiet: (() => void) | undefined;
   #held: HeldAnswer | undefined;
 
@@ -43,7 +51,7 @@ export class AnswerGuard {
 
   /** The quiet period is over, so the next key can answer. */
   get isQuiet(): boolean {
-    return this.#quietFromMs !== undefined && this.#options.clock.now() >= this.#quietFromMs;
+    return this.#isQuiet;
   }
 
   /** The key of an answer that takes effect soon. */
@@ -55,10 +63,11 @@ export class AnswerGuard {
   restart(): void {
     this.release();
     this.#cancelQuiet?.();
+    this.#isQuiet = false;
     const { clock, onChange } = this.#options;
-    this.#quietFromMs = clock.now() + quietMs;
-    this.#cancelQuiet = clock.after(quietMs, () => {
+    this.#cancelQuiet = afterReading(clock, quietMs, () => {
       this.#cancelQuiet = undefined;
+      this.#isQuiet = true;
       onChange();
     });
   }
@@ -66,7 +75,7 @@ export class AnswerGuard {
   /** Answers when no other key has followed for a moment. */
   hold(key: Key, answer: () => void): void {
     const { clock, onChange } = this.#options;
-    const cancel = clock.after(settleMs, () => {
+    const cancel = afterReading(clock, settleMs, () => {
       this.#held = undefined;
       answer();
       onChange();
@@ -87,8 +96,23 @@ export class AnswerGuard {
     this.release();
     this.#cancelQuiet?.();
     this.#cancelQuiet = undefined;
-    this.#quietFromMs = undefined;
+    this.#isQuiet = false;
   }
+}
+
+/** Calls back after a time, and after all keys that arrived in that time were read. */
+function afterReading(clock: Clock, ms: number, done: () => void): () => void {
+  let cancel = () => {};
+  const waitForKeys = () => {
+    const due = clock.now() + readableMs;
+    cancel = clock.after(readableMs, () => {
+      const isLate = clock.now() - due > toleranceMs;
+      if (isLate) waitForKeys();
+      else done();
+    });
+  };
+  cancel = clock.after(ms - readableMs, waitForKeys);
+  return () => cancel();
 }
 
 /** A refusal that was typed or pasted in one piece. */

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import type { Line } from './span.ts';
 
@@ -10,7 +11,7 @@ const segmenter = new Intl.Segmenter();
 /** Caches measured widths. A page of Chinese then needs only a few thousand measurements. */
 const widthCache = new Map<string, number>();
 const maxCacheSize = 20_000;
-/** Longer texts rarely repeat. */
+/** Longer characters rarely repeat. */
 const maxCachedLength = 16;
 
 /** Returns whether each character is one code unit and one cell wide. */
@@ -18,15 +19,14 @@ export function isSingleCells(text: string): boolean {
   return singleCells.test(text);
 }
 
-/** Returns the number of terminal cells of a text. Escape sequences take none. */
+/**
+ * Returns the number of terminal cells of a text, or more if terminals differ. Escape sequences take
+ * none.
+ */
 export function cellWidth(text: string): number {
   if (singleCells.test(text)) return text.length;
-  if (text.length > maxCachedLength) return stringWidth(text);
-  const found = widthCache.get(text);
-  if (found !== undefined) return found;
-  if (widthCache.size >= maxCacheSize) widthCache.clear();
-  const width = stringWidth(text);
-  widthCache.set(text, width);
+  let width = 0;
+  for (const grapheme of graphemes(stripVTControlCharacters(text))) width += grapheme.width;
   return width;
 }
 
@@ -38,8 +38,35 @@ export interface Grapheme {
 /** Yields the user-perceived characters with their widths. */
 export function* graphemes(text: string): Generator<Grapheme> {
   for (const { segment } of segmenter.segment(text)) {
-    yield { text: segment, width: cellWidth(segment) };
+    yield { text: segment, width: graphemeWidth(segment) };
   }
+}
+
+function graphemeWidth(grapheme: string): number {
+  if (singleCells.test(grapheme)) return grapheme.length;
+  if (grapheme.length > maxCachedLength) return measuredWidth(grapheme);
+  const found = widthCache.get(grapheme);
+  if (found !== undefined) return found;
+  if (widthCache.size >= maxCacheSize) widthCache.clear();
+  const width = measuredWidth(grapheme);
+  widthCache.set(grapheme, width);
+  return width;
+}
+
+/** Emoji and Korean syllables, which terminals draw as one character. */
+const oneCharacter = /^(?:\p{RGI_Emoji}|[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+|.)$/sv;
+
+/**
+ * Measures a character of several code points. Unicode joins Indian consonants, Thai vowels and
+ * pictures without a limit, but most terminals draw each of them in its own cells. A line that is
+ * wider than it was measured to be would push others off the screen.
+ */
+function measuredWidth(grapheme: string): number {
+  const width = stringWidth(grapheme);
+  if (oneCharacter.test(grapheme)) return width;
+  let sum = 0;
+  for (const character of grapheme) sum += stringWidth(character);
+  return Math.max(width, sum);
 }
 
 /** Returns the width of the longest piece without a possible line break. */

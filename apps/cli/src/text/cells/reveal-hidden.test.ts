@@ -18,7 +18,12 @@ test.for([
   ['a long run of spaces', `a${' '.repeat(90)}b`, 'a‹90 spaces›b'],
   ['spaces at the end', 'rm a\\  ', 'rm a\\··'],
   ['many empty lines', `a${'\n'.repeat(50)}b`, 'a\n‹49 empty lines›\nb'],
-  ['an emoji of several characters', '👩‍💻 ❤️', '👩‍💻 ❤️'],
+  ['an emoji', '👍 ❤️', '👍 ❤️'],
+  ['joined emoji', '👩\u200d💻', '👩‹U+200D›💻'],
+  ['an emoji with a skin tone', '👍🏽', '👍‹U+1F3FD›'],
+  ['a line with a mark only', 'a\n\u0301', 'a\n‹U+0301›'],
+  ['a flag', '🇩🇪', '‹U+1F1E9›‹U+1F1EA›'],
+  ['a key', '1\ufe0f\u20e3', '1‹U+FE0F›‹U+20E3›'],
 ] as const)('shows %s', ([, text, shown]) => {
   expect(revealHidden(text)).toBe(shown);
 });

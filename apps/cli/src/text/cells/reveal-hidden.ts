@@ -1,13 +1,16 @@
 import { printableLine } from './printable.ts';
 
 /**
- * Characters that take no cell or change the direction. Emoji sequences are complete pictures, so
- * their joiners stay.
+ * Characters that take no cell, change the direction, or join their neighbours. Terminals differ in
+ * what they draw for joined pictures: one picture, or all of them. A selector after a picture stays.
  */
 const invisible =
-  /(?<!\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)[\u200d\ufe0f]|(?![\u200d\ufe0f])[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}]/gu;
+  /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
 /** Characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
+
+/** Marks without a letter that they belong to. */
+const loneMarks = /^\p{M}+/u;
 
 /** Words with letters of an alphabet that has look-alikes of Latin letters. */
 const mixedWord = /\p{L}[\p{L}\p{M}]*/gu;
@@ -42,7 +45,8 @@ function revealLine(line: string): string {
     .replaceAll('\t', '⇥')
     .replace(mixedWord, revealLookAlikes)
     .replace(invisible, codeOf)
-    .replace(unusualSpace, codeOf);
+    .replace(unusualSpace, codeOf)
+    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''));
   return revealSpaces(printableLine(visible));
 }
 

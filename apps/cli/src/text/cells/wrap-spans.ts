@@ -142,7 +142,9 @@ interface Slice {
 /** Yields single-cell characters in slices as wide as the free space, others one by one. */
 function* slices(text: string, width: number, room: () => number): Generator<Slice> {
   if (!isSingleCells(text)) {
-    yield* graphemes(text);
+    for (const grapheme of graphemes(text))
+      if (grapheme.width <= Math.max(2, width)) yield grapheme;
+      else for (const character of grapheme.text) yield slice(character);
     return;
   }
   for (let at = 0; at < text.length; ) {
@@ -151,6 +153,11 @@ function* slices(text: string, width: number, room: () => number): Generator<Sli
     yield { text: slice, width: slice.length };
     at += slice.length;
   }
+}
+
+/** A character that is wider than a whole line is cut between its code points. */
+function slice(text: string): Slice {
+  return { text, width: cellWidth(text) };
 }
 
 /** Returns the start of a line up to a maximum width. The mark shows that something was cut. */

@@ -1,5 +1,6 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
+import { checkedList } from '../../contract/checked-list.ts';
 import { closedObject } from '../../contract/closed-object.ts';
 import { jsonValueSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
@@ -27,7 +28,7 @@ const message = closedObject({
   role: z.enum(['system', 'user', 'assistant']),
   /** Data that the page keeps with the message. The server does not read it. */
   metadata: jsonValueSchema.optional(),
-  parts: z.array(part).max(10_000),
+  parts: checkedList(part, 10_000),
 });
 
 export const chatMessageSchema = z.object({
@@ -46,7 +47,7 @@ export const chatIdParams = z.object({ agent_name: name, chat_id: name });
 export const chatBodySchema = closedObject({
   /** The chat id. It is the name of the task. */
   id: name,
-  messages: z.array(message).min(1).max(10_000),
+  messages: checkedList(message, 10_000, 1),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
   messageId: z.string().max(1024).nullish(),
 });

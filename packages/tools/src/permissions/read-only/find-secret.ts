@@ -1,6 +1,7 @@
 import { opendir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { readProtection } from '../protected-paths.ts';
+import { secretProtection } from '../home-protection.ts';
+import { lexicalPath } from '../permission-rule.ts';
 import type { ReadPath } from './read-only-command.ts';
 
 interface FindSecretOptions {
@@ -50,7 +51,7 @@ export async function findSecretBelow(
       if (entry.name.includes('\uFFFD'))
         return `The search would read ${shownPath(path)}, whose name cannot be checked`;
       if (entry.isDirectory() && entry.name !== publishedFolder) folders.push(path);
-      if (!entry.isFile() || readProtection(shownPath(path)) === undefined) continue;
+      if (!entry.isFile() || secretProtection(lexicalPath(root, path)) === undefined) continue;
       if (mayRead({ path, kind: 'read' }) || (await isHarmlessGitFile(path))) continue;
       return `The search would read ${shownPath(path)}, which looks like a secret. The tool grep leaves it out`;
     }

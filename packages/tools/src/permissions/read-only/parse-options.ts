@@ -23,6 +23,8 @@ export interface ParsedOptions {
 interface OptionValue {
   readonly name: string;
   readonly value: string;
+  /** Where the value is: in the next word, after the letter in the same word, or after `=`. */
+  readonly place: 'next' | 'letter' | 'equals';
 }
 
 /** Parses the arguments of a program. Returns undefined if an option is unknown. */
@@ -46,7 +48,8 @@ export function parseOptions(
     for (const name of read.names) options.add(name);
     if (read.takesNext && ++at >= words.length) return undefined;
     const value = read.takesNext ? words[at] : read.value;
-    if (value !== undefined) values.push({ name: read.names.at(-1) ?? '', value });
+    const place = read.takesNext ? 'next' : word.startsWith('--') ? 'equals' : 'letter';
+    if (value !== undefined) values.push({ name: read.names.at(-1) ?? '', value, place });
   }
   return { options, values, operands };
 }

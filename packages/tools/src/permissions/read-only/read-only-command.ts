@@ -1,3 +1,4 @@
+import type { GitUse } from '../../git/repository-risk.ts';
 import type { Word } from '../split-command.ts';
 import { type ParsedOptions, parseOptions } from './parse-options.ts';
 import {
@@ -14,6 +15,8 @@ export interface ReadOnlyCommand {
   readonly isGit: boolean;
   /** Whether the program may be one of the workspace: a test runner, a compiler. Default: false. */
   readonly mayBeInside?: boolean | undefined;
+  /** What git does, if it does more than read. Default: `reads`. */
+  readonly gitUse?: GitUse | undefined;
 }
 
 export interface ReadPath {

@@ -20,7 +20,7 @@ interface ReadOnlyEnvironment {
  * git run other programs.
  */
 export async function findReadOnlyRisk(
-  { program, paths, isGit, mayBeInside = false }: ReadOnlyCommand,
+  { program, paths, isGit, mayBeInside = false, gitUse }: ReadOnlyCommand,
   { workspace, mayRead, searchPath = process.env['PATH'] }: ReadOnlyEnvironment,
 ): Promise<string | undefined> {
   const { root } = workspace;
@@ -39,7 +39,7 @@ export async function findReadOnlyRisk(
   const isChecked = !mayBeInside && !shellBuiltins.has(program);
   if (isChecked && !(await isOutsideProgram(program, root, searchPath)))
     return `The program ${program} may be inside the workspace`;
-  const risk = isGit ? await findRepositoryRisk(root) : undefined;
+  const risk = isGit ? await findRepositoryRisk(root, gitUse) : undefined;
   return risk && `The repository may make git run other programs: ${risk}`;
 }
 

@@ -1,6 +1,7 @@
 import { constants, fstatSync } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { secretProtection } from '../../permissions/home-protection.ts';
 import { lexicalPath, pathMatcher } from '../../permissions/permission-rule.ts';
 import { readProtection } from '../../permissions/protected-paths.ts';
 import { compileGlob } from '../../workspace/compile-glob.ts';
@@ -18,14 +19,15 @@ export async function* searchedFiles(
   const { root, segments, glob, exclude, searchSecrets, work } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
   const excluded = exclude.flatMap(deniedMatchers);
+  // A folder or file that is searched on purpose was approved before.
+  const isApproved = secretProtection(lexicalPath(root, segments.join('/'))) !== undefined;
   for await (const file of filesBelow(request, report, signal)) {
     const path = [...segments, ...(file.path === '' ? [] : [file.path])].join('/');
     if (!isWanted(file.path === '' ? file.name : file.path)) continue;
     const placed = lexicalPath(root, path);
     if (excluded.some((isExcluded) => isExcluded(placed))) continue;
-    // A folder or file that is searched on purpose was approved before.
-    const isSecret = work.kind === 'grep' && readProtection(file.path) !== undefined;
-    if (isSecret && !searchSecrets) report.secrets++;
+    const protection = isApproved ? readProtection(file.path) : secretProtection(placed);
+    if (work.kind === 'grep' && protection !== undefined && !searchSecrets) report.secrets++;
     else yield { ...file, path };
   }
 }

@@ -1,0 +1,65 @@
+import type { JsonObject } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Stream, StreamContext, StreamStep } from '../contract/provider.ts';
+import { objectsIn } from '../json/fields.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { StoredResponses } from './stored-responses.ts';
+
+interface SentRequest {
+  /** The whole input. */
+  readonly input: readonly JsonObject[];
+  /** The response that the request continues. */
+  readonly previous: string | undefined;
+}
+
+/** The code of the error if the provider does not have a response any more. */
+const lostCode = 'previous_response_not_found';
+
+/** Requests that continue a stored response, and send only what is new since then. */
+export class ContinuedRequests {
+  readonly #build: (request: ModelRequest) => HttpRequest;
+  readonly #stored = new StoredResponses();
+  readonly #sent = new WeakMap<ModelRequest, SentRequest>();
+  /** Requests that are sent as a whole, because the provider has lost a response. */
+  readonly #whole = new WeakSet<ModelRequest>();
+
+  constructor(build: (request: ModelRequest) => HttpRequest) {
+    this.#build = build;
+  }
+
+  http(request: ModelRequest): HttpRequest {
+    const whole = this.#build(request);
+    const input = objectsIn(whole.body, 'input');
+    const isWhole = this.#whole.has(request) || 'previous_response_id' in whole.body;
+    const found = isWhole ? undefined : this.#stored.find(input);
+    this.#sent.set(request, { input, previous: found?.responseId });
+    if (found === undefined) return whole;
+    const { responseId, input: rest } = found;
+    return { ...whole, body: { ...whole.body, input: rest, previous_response_id: responseId } };
+  }
+
+  /** Call it when a response is complete. */
+  remember(request: ModelRequest, response: JsonObject): void {
+    const sent = this.#sent.get(request);
+    if (sent !== undefined) this.#stored.remember(sent.input, response);
+  }
+
+  /** Streams the request. Sends the whole history if the provider has lost the stored response. */
+  async *streamAgainIfLost(
+    stream: Stream,
+    request: ModelRequest,
+    context: StreamContext,
+  ): AsyncGenerator<StreamStep> {
+    for await (const step of stream(request, context)) {
+      const previous = this.#sent.get(request)?.previous;
+      const isLost = step.end?.error?.providerCode === lostCode && previous !== undefined;
+      if (!isLost) {
+        yield step;
+        continue;
+      }
+      this.#stored.forget(previous);
+      this.#whole.add(request);
+      return yield* stream(request, context);
+    }
+  }
+}

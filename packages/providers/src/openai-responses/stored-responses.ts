@@ -1,0 +1,112 @@
+import type { JsonObject } from '@millrace/core';
+import { objectsIn, textIn } from '../json/fields.ts';
+
+/** A response that the provider stores, and what it contains. */
+interface StoredResponse {
+  readonly responseId: string;
+  /** The content of its items, by their ids. */
+  readonly output: ReadonlyMap<string, string>;
+}
+
+/** What is left to send if a stored response contains the rest. */
+interface Continuation {
+  readonly responseId: string;
+  readonly input: readonly JsonObject[];
+}
+
+/** Maximum number of responses that are remembered. The oldest is forgotten. */
+const maxResponses = 1000;
+
+/**
+ * Remembers which input the provider has stored, so that a request sends only what is new. A
+ * history that was changed since then does not match, and is sent as a whole.
+ */
+export class StoredResponses {
+  readonly #byInput = new Map<string, StoredResponse>();
+
+  /** Finds the longest stored beginning of an input. Undefined if there is none. */
+  find(input: readonly JsonObject[]): Continuation | undefined {
+    if (this.#byInput.size === 0) return undefined;
+    const prints = fingerprints(input);
+    for (let length = input.length - 1; length > 0; length--) {
+      const stored = this.#byInput.get(prints[length] ?? '');
+      if (stored === undefined) continue;
+      const rest = withoutOutput(input.slice(length), stored.output);
+      return rest && { responseId: stored.responseId, input: rest };
+    }
+    return undefined;
+  }
+
+  /** Call it when a response is complete. `input`: the whole input, not only what was sent. */
+  remember(input: readonly JsonObject[], response: JsonObject): void {
+    const responseId = textIn(response, 'id');
+    const output = objectsIn(response, 'output');
+    if (responseId === undefined || output.length === 0) return;
+    const contents = output.map((item) => [textIn(item, 'id') ?? '', contentOf(item)] as const);
+    const key = fingerprints(input).at(-1) ?? '';
+    this.#byInput.delete(key);
+    this.#byInput.set(key, { responseId, output: new Map(contents) });
+    const [oldest] = this.#byInput.keys();
+    if (this.#byInput.size > maxResponses && oldest !== undefined) this.#byInput.delete(oldest);
+  }
+
+  /** The provider does not have this response any more. */
+  forget(responseId: string): void {
+    for (const [key, stored] of this.#byInput)
+      if (stored.responseId === responseId) this.#byInput.delete(key);
+  }
+}
+
+/**
+ * Removes the items of a response from the start of an input. Returns undefined if the input has
+ * them not at all, or not unchanged, or if nothing else is left.
+ */
+function withoutOutput(
+  input: readonly JsonObject[],
+  output: ReadonlyMap<string, string>,
+): readonly JsonObject[] | undefined {
+  const isOfResponse = (item: JsonObject) => {
+    const content = output.get(textIn(item, 'id') ?? '');
+    return content !== undefined && content === contentOf(item);
+  };
+  const end = input.findIndex((item) => !isOfResponse(item));
+  if (end <= 0) return undefined;
+  const found = new Set(input.slice(0, end).map((item) => textIn(item, 'id')));
+  // Reasoning and items without content need not be in the history.
+  const isWhole = [...output].every(([id, content]) => content === '' || found.has(id));
+  return isWhole ? input.slice(end) : undefined;
+}
+
+/** The content of an output item that a change of the history would change. */
+function contentOf(item: JsonObject): string {
+  switch (item['type']) {
+    case 'message':
+      return objectsIn(item, 'content')
+        .map((part) => textIn(part, 'text') ?? textIn(part, 'refusal') ?? '')
+        .join('\n');
+    case 'function_call':
+    case 'custom_tool_call':
+      return JSON.stringify([item['call_id'], item['name'], item['arguments'] ?? item['input']]);
+    default:
+      return '';
+  }
+}
+
+/** A fingerprint of each beginning of the input, by its length. */
+function fingerprints(input: readonly JsonObject[]): readonly string[] {
+  const prints = [''];
+  for (const item of input) prints.push(hash(`${prints.at(-1)}\n${JSON.stringify(item)}`));
+  return prints;
+}
+
+/** Two independent hashes of 32 bits each. */
+function hash(text: string): string {
+  let [first, second] = [0x811c9dc5, 0x1b873593];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    first = Math.imul(first ^ code, 0x01000193);
+    second = Math.imul(second ^ code, 0x5bd1e995);
+    second ^= second >>> 15;
+  }
+  return `${(first >>> 0).toString(36)}-${(second >>> 0).toString(36)}-${text.length}`;
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/**
+ * A list schema for the body of a request. It reports only the first element that is not valid. A
+ * body of 1 MiB can have a million of them, and to collect them all would keep the server busy for
+ * seconds.
+ */
+export function checkedList<Element extends z.ZodType>(
+  element: Element,
+  maxLength: number,
+  minLength = 0,
+) {
+  return z.preprocess((value, context) => {
+    if (!Array.isArray(value) || value.length > maxLength) return value;
+    return hasFault(value.entries(), element, context) ? z.NEVER : value;
+  }, z.array(element).min(minLength).max(maxLength));
+}
+
+/** The same for an object whose values have one schema. */
+export function checkedRecord<Value extends z.ZodType>(values: Value, maxSize: number) {
+  return z.preprocess(
+    (value, context) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+      const entries = Object.entries(value);
+      if (entries.length > maxSize) {
+        const message = `it has more than ${maxSize} entries`;
+        context.addIssue({ code: 'custom', message, input: value });
+        return z.NEVER;
+      }
+      return hasFault(entries, values, context) ? z.NEVER : value;
+    },
+    z.record(z.string(), values),
+  );
+}
+
+/** Returns true if an element is not valid, and reports what is wrong with the first one. */
+function hasFault(
+  entries: Iterable<readonly [key: string | number, value: unknown]>,
+  schema: z.ZodType,
+  context: z.RefinementCtx,
+): boolean {
+  for (const [key, value] of entries) {
+    const { error } = schema.safeParse(value);
+    if (error === undefined) continue;
+    for (const { message, path } of error.issues)
+      context.addIssue({ code: 'custom', message, path: [key, ...path], input: value });
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { rawRequest } from '../testing/raw-request.ts';
+import { startTestServer } from '../testing/servers/test-server.ts';
+
+// 40,000 requests of 50 bytes in 20 connections, whose answers nobody reads, kept the server busy
+// for 10 s. No token was needed.
+
+const request = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
+const answersIn = (text: string) => text.split('HTTP/1.1 200').length - 1;
+
+test('attack: a connection that sends thousands of requests at once is closed', async () => {
+  const lines: string[] = [];
+  const requestLog = { format: 'text', write: (line: string) => void lines.push(line) } as const;
+  await using server = await startTestServer({ operators: ['a'], requestLog });
+  await rawRequest(server.port, request.repeat(2000));
+  expect(lines.length).toBeLessThanOrEqual(100);
+  expect((await server.request('/healthz')).status).toBe(200);
+});
+
+test('a connection can send some requests ahead, and many one after the other', async () => {
+  await using server = await startTestServer({ operators: ['a'] });
+  const all = (count: number) => (text: string) => answersIn(text) === count;
+  const { text } = await rawRequest(server.port, request.repeat(100), all(100));
+  expect(answersIn(text)).toBe(100);
+  for (let left = 150; left > 0; left--)
+    expect((await server.request('/healthz')).status).toBe(200);
+});

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RepositorySearch } from '../git/repository-search.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { gitPlaces } from './git-places.ts';
+
+// A command changes hooks that the configuration of the user names, wherever that file is.
+
+let root: string;
+let home: string;
+beforeEach(() => {
+  [root, home] = [temporaryFolder(), temporaryFolder()];
+  writeTree(root, { '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '' });
+  vi.stubEnv('HOME', home);
+});
+afterEach(() => void vi.unstubAllEnvs());
+
+test.for([
+  ['.gitconfig', undefined, ''],
+  ['.config/git/config', undefined, ''],
+  ['settings/git/config', 'XDG_CONFIG_HOME', 'settings'],
+  ['settings/mine', 'GIT_CONFIG_GLOBAL', 'settings/mine'],
+  ['settings/all', 'GIT_CONFIG_SYSTEM', 'settings/all'],
+] as const)('attack 38: hooks that %s names are guarded', ([file, variable, value]) => {
+  writeTree(home, { [file]: '[core]\n\thooksPath = .githooks\n' });
+  if (variable !== undefined) vi.stubEnv(variable, join(home, value));
+  expect(gitPlaces(root, new RepositorySearch())).toContain(join(root, '.githooks'));
+});

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process';
+import { toolCallId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { approveByPolicy } from '../permissions/approve-by-policy.ts';
+import { permissionPolicy } from '../permissions/permission-policy.ts';
+import { bashTool } from '../shell/bash-tool.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { approveInSandbox } from './approve-in-sandbox.ts';
+import { unaskedReading } from './unasked-reading.ts';
+
+// A rule lets one command leave the sandbox, and the repository makes it run programs there.
+
+async function ruling(root: string, rule: string, command: string, field: string) {
+  const workspace = createWorkspace({ root });
+  const [tool = '', words = ''] = rule.split(':');
+  const rules = [{ tool, command: words, decision: 'allow' }] as const;
+  const policy = permissionPolicy({ root, rules, freeReading: true });
+  const byPolicy = approveByPolicy(policy, workspace);
+  const reading = unaskedReading(() => policy);
+  const approve = approveInSandbox(() => policy, byPolicy, reading);
+  const id = toolCallId('c');
+  const call = { kind: 'tool_call', toolCallId: id, name: 'bash', arguments: '{}' } as const;
+  const input = { command, [field]: true };
+  const decided = await approve({ call, tool: bashTool({ workspace }), input, summary: '' });
+  return typeof decided === 'string' ? { decision: decided, reason: '' } : decided;
+}
+
+function repository(setting?: string): string {
+  const root = temporaryFolder();
+  writeTree(root, { 'a.txt': 'a' });
+  execFileSync('git', ['-C', root, 'init', '-q']);
+  if (setting !== undefined) execFileSync('git', ['-C', root, 'config', setting, 'touch evil']);
+  return root;
+}
+
+const calls = [
+  ['bash+outside:git status', 'git status', 'outside_sandbox'],
+  ['bash+outside:git commit', 'git commit -m x', 'outside_sandbox'],
+  ['bash+network:git push', 'git push', 'network'],
+] as const;
+
+test.for(calls)(
+  'attack 33: the rule %s does not run programs of the repository by `%s`',
+  async ([rule, command, field]) => {
+    for (const setting of ['filter.x.clean', 'core.fsmonitor', 'core.sshCommand']) {
+      const { decision, reason } = await ruling(repository(setting), rule, command, field);
+      expect(decision).toBe('ask');
+      expect(reason).toMatch(/sandbox.* The repository may make git run other programs/);
+    }
+  },
+);
+
+test.for(calls)(
+  'the rule %s allows `%s` in a harmless repository',
+  async ([rule, command, field]) => {
+    expect(await ruling(repository(), rule, command, field)).toMatchObject({ decision: 'allow' });
+  },
+);
