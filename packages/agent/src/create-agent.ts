@@ -2,12 +2,14 @@ import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/c
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
 import type { Observer } from './contract/observer.ts';
 import type { Run, RunInput } from './contract/run.ts';
 import type {
   ApprovalDecision,
+  CacheOption,
   Compaction,
   ContextFilter,
   Instructions,
@@ -59,6 +61,12 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
   /** Filters for the items of each request, for example `dropReasoning()`. Default: none. */
   readonly contextFilters?: readonly ContextFilter[] | undefined;
+  /**
+   * Prompt caching. `auto` marks the instructions, the tools and the conversation in each request, for
+   * providers that need marks. `{ ttl: '1h' }` keeps them longer, at a higher price for writes. Hints
+   * in `request.cache` replace it. Default: `auto`.
+   */
+  readonly cache?: CacheOption | undefined;
   /** Limits of each run. The defaults are in `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
   /** How failed requests are retried. The defaults are in `RetrySettings`. */
@@ -162,6 +170,7 @@ function settingsFrom(options: AgentOptions): Settings {
     whileAsking: options.whileAsking ?? 'wait',
     compaction: options.compaction && { ...compaction, ...options.compaction },
     contextFilters: options.contextFilters ?? [],
+    cache: readCacheOption(options.cache),
     limits: { ...limits, ...options.limits },
     retry: { ...retry, ...options.retry },
     onInterrupted: options.onInterrupted ?? 'keep',

@@ -126,6 +126,7 @@ export {
   addDecimals,
   addUsage,
   type Cost,
+  cachedPercent,
   compareDecimals,
   isDecimal,
   noUsage,

@@ -64,6 +64,7 @@ export interface BuildOptions {
     | 'mcpServers'
     | 'system'
     | 'compactAtTokens'
+    | 'cache'
     | 'foldersFile'
   >;
   readonly chosen: ChosenModel;

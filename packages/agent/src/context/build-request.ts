@@ -5,24 +5,26 @@ import {
   itemId,
   type Part,
   type Source,
-  transcript,
+  toArray,
+  toItem,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import type { ModelRequest } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
-import type { Compacted } from '../contract/loop-state.ts';
-import type { ContextFilter, Settings } from '../contract/settings.ts';
+import type { Compacted, LoopState } from '../contract/loop-state.ts';
+import type { Settings } from '../contract/settings.ts';
+import { cacheHints } from './cache-hints.ts';
 
 /** Builds the request for a model: instructions, the context items and the tools. */
 export async function buildRequest(
   settings: Settings,
   state: FoldState,
-  compacted: Compacted,
-  more: readonly ContextFilter[] = [],
+  { compacted, rejectedReasoning }: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
 ): Promise<ModelRequest> {
   const { instructions, tools, request, output, log, contextFilters } = settings;
-  const context = applyCompaction(transcript(state), compacted);
-  const filtered = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
+  const accepted = withoutReasoning(state, rejectedReasoning);
+  const context = applyCompaction(accepted, compacted);
+  const filtered = contextFilters.reduce((items, filter) => filter(items), context);
   const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
   const items = await Promise.all(filtered.map((item) => withBytes(item, log.blobs)));
   const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
@@ -30,12 +32,27 @@ export async function buildRequest(
     description,
     inputSchema,
   }));
+  const sent = prompt === undefined ? items : [systemItem(prompt), ...items];
+  const cache = request.cache ?? cacheHints(sent, settings.cache, state.session);
   return {
     ...request,
-    items: prompt === undefined ? items : [systemItem(prompt), ...items],
+    items: sent,
+    ...(cache && { cache }),
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
+}
+
+/**
+ * The transcript without the reasoning of the turns before this one. A provider has rejected it, and
+ * it stays out, so that the prefix of later requests does not change again.
+ */
+function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[] {
+  return toArray(state.items).map((itemState) => {
+    const item = toItem(itemState);
+    if (itemState.turn >= beforeTurn || item.kind !== 'assistant') return item;
+    return { ...item, parts: item.parts.filter(({ kind }) => kind !== 'reasoning') };
+  });
 }
 
 function systemItem(text: string): Item {

@@ -30,6 +30,11 @@ export interface LoopState {
   readonly hasInput: boolean;
   /** The result of the last compaction. */
   readonly compacted: Compacted;
+  /**
+   * The turn in which a provider last rejected reasoning. The reasoning of earlier turns is not sent
+   * again. 0 if none was rejected.
+   */
+  readonly rejectedReasoning: number;
   /** Tokens of the last request and its answer: an estimate for the next request. */
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
@@ -128,6 +133,7 @@ export const emptyLoopState: LoopState = {
   lastError: undefined,
   hasInput: false,
   compacted: { covered: new Set(), summary: undefined },
+  rejectedReasoning: 0,
   lastTokens: 0,
   agent: undefined,
   standingApprovals: new Map(),

@@ -45,6 +45,11 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       const lastTokens = state.turn?.isCompaction ? state.lastTokens : tokensOf(fact);
       return updateTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
     }
+    case 'attempt_superseded': {
+      const isRejected = fact.reason === 'history_rejected';
+      const rejected = isRejected ? { ...state, rejectedReasoning: turn } : state;
+      return updateTurn(rejected, turn, (open) => foldTurn(open, attempt, fact));
+    }
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
       const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;

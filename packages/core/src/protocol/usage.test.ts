@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addDecimals, addUsage, compareDecimals, isDecimal, noUsage, type Usage } from './usage.ts';
+import {
+  addDecimals,
+  addUsage,
+  cachedPercent,
+  compareDecimals,
+  isDecimal,
+  noUsage,
+  type Usage,
+} from './usage.ts';
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 29 });
 const decimals = fc
@@ -171,6 +179,12 @@ describe('the sum of what was used', () => {
     expect(addUsage(noUsage, noUsage).estimated).toBe(false);
     expect(addUsage(estimated, noUsage).estimated).toBe(true);
     expect(addUsage(noUsage, estimated).estimated).toBe(true);
+  });
+
+  test('has a share that came from the cache, if anything was sent', () => {
+    expect(cachedPercent(noUsage)).toBeUndefined();
+    expect(cachedPercent({ ...noUsage, input: 1200, cacheRead: 1000 })).toBe(83);
+    expect(cachedPercent({ ...noUsage, input: 10 })).toBe(0);
   });
 
   test('changes neither of the two', () => {

@@ -35,6 +35,14 @@ export const noUsage: Usage = {
   costs: [],
 };
 
+/**
+ * The share of the input tokens that came from the provider's cache, as a whole number of percent.
+ * Undefined if nothing was sent.
+ */
+export function cachedPercent({ input, cacheRead }: Usage): number | undefined {
+  return input > 0 ? Math.round((cacheRead / input) * 100) : undefined;
+}
+
 /** Adds two usages. Costs are added exactly, by currency. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {

@@ -534,6 +534,35 @@ describe('cache points', () => {
     ]);
   });
 
+  test('are on the tools too, if one is left, because tools precede the instructions', async () => {
+    const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+    const [system, first] = [item('system', text('S')), user('A')];
+    const tools = [tool('a'), tool('b')];
+    const cache = { upTo: [system.id, first.id] };
+    const body = await bodyOf({ items: [system, first], tools, cache });
+    expect(body['tools']).toMatchObject([{ name: 'a' }, { name: 'b', ...mark }]);
+    expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(3);
+    const many = ['1', '2', '3', '4'].map(user);
+    const full = await bodyOf({ items: many, tools, cache: { upTo: many.map(({ id }) => id) } });
+    expect(JSON.stringify(full['tools'])).not.toContain('cache_control');
+    const none = await bodyOf({ items: [first], tools, cache: { upTo: [] } });
+    expect(JSON.stringify(none)).not.toContain('cache_control');
+  });
+
+  test('are four at most together with those of hosted tools', async () => {
+    const hostedTools = [{ type: 'web_search_20250305', name: 'web_search', ...mark }];
+    const items = ['1', '2', '3', '4', '5'].map(user);
+    const cache = { upTo: items.map(({ id }) => id) };
+    const body = await bodyOf({ items, cache }, { hostedTools });
+    expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
+  });
+
+  test('move to the block before, if their item has nothing to send', async () => {
+    const [first, blank] = [user('A'), user(' ')];
+    const body = await bodyOf({ items: [first, blank], cache: { upTo: [blank.id] } });
+    expect(body['messages']).toEqual([messageOf('user', { ...words('A'), ...mark })]);
+  });
+
   test('go with tool results', async () => {
     const results = item('tool', result('a', '1'), result('b', '2'));
     const items = [user('Hi'), assistant(call('a'), call('b')), results];

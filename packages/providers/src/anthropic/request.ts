@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { objectsIn } from '../json/fields.ts';
 import { effortFor } from '../models/effort.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -8,7 +9,7 @@ import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import type { MessagesHost } from './host.ts';
-import { conversationOf, type MessageTurn } from './messages.ts';
+import { cacheControl, conversationOf, type MessageTurn } from './messages.ts';
 import type { AnthropicModel, AnthropicOptions, ModelTraits } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
@@ -20,15 +21,20 @@ export function anthropicRequest(
   host: MessagesHost,
 ): HttpRequest {
   const { id: provider, model, betas: requested = [] } = options;
-  const messages = toMessages(request, { provider, model, ids: toolCallIds });
-  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options, host));
+  const maxCachePoints = maxPoints - ownPoints(options);
+  const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
+  const conversation = conversationOf(messages, request.cache, rulesOf(options, host));
+  const { system, turns, cachePoints } = conversation;
   const container = containerOf(messages);
   const betas = betasFor(requested, turns);
   const headers = headersFor(options, betas, host);
   const warnings: string[] = [];
   const body: JsonObject = {
     ...host.fields(options, betas),
-    ...settingFields(request, options, turns, warnings),
+    ...withCachedTools(
+      settingFields(request, options, turns, warnings),
+      cachePoints > 0 && cachePoints < maxCachePoints ? cacheControl(request.cache) : undefined,
+    ),
     ...(system.length === 0 ? {} : { system }),
     messages: turns.map(({ role, content }) => ({ role, content })),
     ...(container === undefined ? {} : { container }),
@@ -51,6 +57,28 @@ function rulesOf(options: AnthropicModel, host: MessagesHost) {
     takesSystemMessages: options.systemMessages ?? isTaken,
     takesPrefill: traits.prefill,
   };
+}
+
+/** The API accepts at most this many cache points in one request. */
+const maxPoints = 4;
+
+/** The cache points that the caller set on hosted tools. */
+function ownPoints({ hostedTools = [] }: AnthropicOptions): number {
+  return Math.min(maxPoints, hostedTools.filter((tool) => 'cache_control' in tool).length);
+}
+
+/**
+ * Adds a cache point after the tools, which precede everything else. They stay cached if the
+ * instructions change.
+ */
+function withCachedTools(fields: JsonObject, control: JsonObject | undefined): JsonObject {
+  const tools = objectsIn(fields, 'tools');
+  // The API rejects a point on a tool that is loaded later.
+  const last = tools.findLastIndex((tool) => tool['defer_loading'] !== true);
+  if (control === undefined || last < 0 || tools.some((tool) => 'cache_control' in tool))
+    return fields;
+  const marked = { ...tools[last], cache_control: control };
+  return { ...fields, tools: tools.with(last, marked) };
 }
 
 type Headers = Readonly<Record<string, string>>;

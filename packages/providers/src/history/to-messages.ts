@@ -25,7 +25,11 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
+  /** How many cache points the messages may have. Default: 4, which is the limit of all APIs. */
+  readonly maxCachePoints?: number | undefined;
 }
+
+const defaultMaxCachePoints = 4;
 
 /**
  * Converts the items of a request into messages that every provider accepts. Each call gets a valid
@@ -35,7 +39,20 @@ interface HistoryOptions extends StateOwner {
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));
   for (const item of request.items) history.add(item);
-  return history.messages();
+  return withFewerPoints(history.messages(), options.maxCachePoints ?? defaultMaxCachePoints);
+}
+
+/**
+ * Removes cache points if there are too many. The first point stays, because other sessions share
+ * it, and so do the last ones.
+ */
+function withFewerPoints(messages: readonly Message[], max: number): readonly Message[] {
+  const points = messages.filter(({ isCachePoint }) => isCachePoint);
+  if (points.length <= max) return messages;
+  const kept = new Set(max <= 1 ? points.slice(-max) : [points[0], ...points.slice(1 - max)]);
+  return messages.map((message) =>
+    kept.has(message) ? message : { ...message, isCachePoint: false },
+  );
 }
 
 /** An assistant message and the results of its calls that are known so far. */

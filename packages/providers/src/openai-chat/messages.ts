@@ -13,15 +13,62 @@ import { isObject, objectsIn, textIn } from '../json/fields.ts';
 import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
 
-/** Converts messages to the format of this API. */
+/**
+ * Converts messages to the format of this API.
+ *
+ * @param cacheControl - The mark for cache points. Undefined if the model takes none.
+ */
 export function chatMessages(
   messages: readonly Message[],
   dialect: ChatDialect,
+  cacheControl?: JsonObject,
 ): readonly JsonObject[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
-  return messages.flatMap((message, index) =>
+  const sent = messages.map((message, index) =>
     chatMessage(message, dialect, index > lastUser, messages[index + 1]?.role),
   );
+  if (cacheControl === undefined) return sent.flat();
+  const ends = messages.flatMap(({ isCachePoint }, index) =>
+    isCachePoint ? sent.slice(0, index + 1).flat().length : [],
+  );
+  return withMarks(sent.flat().map(asParts), ends, { cache_control: cacheControl });
+}
+
+/**
+ * Instructions and user messages become lists of parts, marked or not, so that a mark that moves on
+ * does not change them.
+ */
+function asParts(message: JsonObject): JsonObject {
+  const { role, content } = message;
+  const isText = typeof content === 'string' && role !== 'assistant' && role !== 'tool';
+  return isText ? { ...message, content: [{ type: 'text', text: content }] } : message;
+}
+
+/** Writes a mark before each end, on the last message that can have one. */
+function withMarks(
+  messages: readonly JsonObject[],
+  ends: readonly number[],
+  control: JsonObject,
+): readonly JsonObject[] {
+  const points = new Set(ends.map((end) => messages.slice(0, end).findLastIndex(canHaveMark)));
+  return messages.map((message, index) => {
+    const { role, content } = message;
+    if (!points.has(index)) return message;
+    // The result of a tool has the mark beside its text.
+    if (role === 'tool' || !Array.isArray(content)) return { ...message, ...control };
+    const at = content.findLastIndex(isVisible);
+    return { ...message, content: content.with(at, { ...Object(content[at]), ...control }) };
+  });
+}
+
+function canHaveMark({ role, content }: JsonObject): boolean {
+  if (role === 'tool') return typeof content === 'string' && content.trim() !== '';
+  return role !== 'assistant' && Array.isArray(content) && content.some(isVisible);
+}
+
+/** Claude rejects a mark on a text without visible characters. */
+function isVisible(part: JsonValue): boolean {
+  return isObject(part) && (part['type'] !== 'text' || (textIn(part, 'text') ?? '').trim() !== '');
 }
 
 function chatMessage(

@@ -56,8 +56,10 @@ export interface ChatDialect extends Endpoint {
   readonly strictTools: boolean;
   /** How to request structured output. `json_object` has no schema. */
   readonly outputFormat: 'json_schema' | 'json_object';
-  /** Whether the server accepts `prompt_cache_key`. */
-  readonly hasPromptCacheKey: boolean;
+  /** The field that routes requests with the same prefix to the same cache. */
+  readonly cacheKeyField: 'prompt_cache_key' | 'session_id' | 'none';
+  /** Models that cache only what `cache_control` marks: texts that their names contain. */
+  readonly cacheControlModels: readonly string[];
   /**
    * The attachments that the server accepts. Other text files are sent as text, and other files are
    * only named, because a rejected attachment would fail every later request.

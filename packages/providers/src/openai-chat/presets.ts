@@ -20,7 +20,8 @@ const compatible: ChatDialect = {
   needsToolsWithCalls: false,
   strictTools: false,
   outputFormat: 'json_schema',
-  hasPromptCacheKey: false,
+  cacheKeyField: 'none',
+  cacheControlModels: [],
   attachmentTypes: ['image', 'pdf', 'audio'],
 };
 
@@ -34,8 +35,11 @@ const openai: ChatDialect = {
   hasDeveloperRole: true,
   echoReasoning: 'none',
   strictTools: true,
-  hasPromptCacheKey: true,
+  cacheKeyField: 'prompt_cache_key',
 };
+
+/** Gateways name Claude as `anthropic/claude-…`, `bedrock/…claude…` and the like. */
+const claudeModels: readonly string[] = ['claude'];
 
 /** Servers that users run themselves: no key, and an empty text where others expect null. */
 const local: ChatDialect = { ...compatible, emptyContent: '', attachmentTypes: ['image'] };
@@ -52,6 +56,8 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     reasoningEffort: 'reasoning_object',
     echoReasoning: 'details',
     reportsCost: true,
+    cacheKeyField: 'session_id',
+    cacheControlModels: claudeModels,
   },
   azure: {
     ...openai,
@@ -136,6 +142,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     baseUrl: 'http://127.0.0.1:4000/v1',
     keyVariables: ['LITELLM_API_KEY'],
     needsToolsWithCalls: true,
+    cacheControlModels: claudeModels,
   },
 };
 

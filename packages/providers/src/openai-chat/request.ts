@@ -1,6 +1,11 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelInfo } from '../contract/model-info.ts';
-import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
+import type {
+  CacheHints,
+  ModelRequest,
+  OutputSchema,
+  ReasoningEffort,
+} from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { commonEfforts, effortFor, sentSampling } from '../models/effort.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
@@ -37,7 +42,7 @@ function chatBody(
   const { temperature, topP } = sentSampling(request, target);
   const body: JsonObject = {
     model,
-    messages: chatMessages(messages, dialect),
+    messages: chatMessages(messages, dialect, marksFor(model, dialect, cache)),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
     ...toolFields(request, messages, dialect, warnings),
@@ -47,9 +52,24 @@ function chatBody(
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
     ...(reasoning === undefined ? {} : effortFields(reasoning, dialect, info)),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
-    ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
+    ...cacheKey(cache, dialect),
   };
   return withProviderOptions(body, dialect.id, request);
+}
+
+function cacheKey(cache: CacheHints | undefined, { cacheKeyField }: ChatDialect): JsonObject {
+  return cacheKeyField === 'none' || !cache?.key ? {} : { [cacheKeyField]: cache.key };
+}
+
+/** The mark for cache points. Undefined if the model caches without marks. */
+function marksFor(
+  model: string,
+  { cacheControlModels }: ChatDialect,
+  cache: CacheHints | undefined,
+): JsonObject | undefined {
+  const isMarked = cacheControlModels.some((name) => model.toLowerCase().includes(name));
+  if (cache === undefined || !isMarked) return undefined;
+  return { type: 'ephemeral', ...(cache.longLived ? { ttl: '1h' } : {}) };
 }
 
 function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: string[]): JsonObject {

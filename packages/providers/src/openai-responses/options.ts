@@ -62,6 +62,8 @@ export interface ResponsesDialect extends Endpoint {
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
+  /** Whether the server accepts `prompt_cache_key`. */
+  readonly hasPromptCacheKey: boolean;
   /** Whether the server accepts a long cache retention, for the models that have it. */
   readonly longCache: boolean;
 }

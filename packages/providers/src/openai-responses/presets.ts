@@ -7,6 +7,7 @@ const compatible: ResponsesDialect = {
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
+  hasPromptCacheKey: false,
   longCache: false,
 };
 
@@ -17,6 +18,7 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
+  hasPromptCacheKey: true,
   longCache: true,
 };
 
@@ -39,6 +41,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
+    hasPromptCacheKey: true,
   },
   xai: {
     ...compatible,
@@ -46,6 +49,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    hasPromptCacheKey: true,
   },
   'lm-studio': {
     ...compatible,

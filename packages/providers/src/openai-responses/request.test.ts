@@ -250,6 +250,18 @@ describe('a request', () => {
     expect(responsesFaults(body)).toEqual([]);
   });
 
+  test('has a cache key only for servers that are known to take one', async () => {
+    const keyFor = async (options: Options) => {
+      const request = { items: [user('Hi')], cache: { upTo: [], key: 'k' } };
+      return (await send(request, options)).body['prompt_cache_key'];
+    };
+    const baseUrl = 'https://x.example/v1';
+    for (const preset of ['openai', 'azure', 'openrouter', 'xai'] as const)
+      expect([preset, await keyFor({ preset, baseUrl })]).toEqual([preset, 'k']);
+    for (const preset of ['compatible', 'lm-studio'] as const)
+      expect([preset, await keyFor({ preset, baseUrl })]).toEqual([preset, undefined]);
+  });
+
   test('asks for a long life of the cache only where that is known to be taken', async () => {
     const retention = async (options: Options) => {
       const request = { items: [user('Hi')], cache: { upTo: [], longLived: true } };

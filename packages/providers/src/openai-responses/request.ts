@@ -26,7 +26,7 @@ export function responsesRequest(
 function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
-  { id, longCache, ...dialect }: ResponsesDialect,
+  { id, longCache, hasPromptCacheKey, ...dialect }: ResponsesDialect,
   { info, warnings }: { readonly info: ModelInfo; readonly warnings: string[] },
 ): JsonObject {
   const { model } = options;
@@ -53,7 +53,7 @@ function responsesBody(
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
-    ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
+    ...(hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
     ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
   };
   return withProviderOptions(body, id, request);
