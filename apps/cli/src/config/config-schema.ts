@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type ConfigFile, providerNames, sandboxSettings } from '../contract/config.ts';
+import {
+  type ConfigFile,
+  cacheSettings,
+  providerNames,
+  sandboxSettings,
+} from '../contract/config.ts';
+import { modelInfoSchema } from './model-info-schema.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
@@ -31,6 +37,7 @@ const model = z
     ).optional(),
     maxOutputTokens: count('The maximum length of one answer in tokens.').optional(),
     reasoning: effort.optional(),
+    info: modelInfoSchema.optional(),
   })
   .describe('A model with a name of your choice.');
 
@@ -125,7 +132,11 @@ const limits = z
     maxCostUsd: z
       .number()
       .min(0.0001)
-      .describe('Maximum cost of one run in US dollars, as far as prices are known.')
+      .describe('Maximum cost of one run in US dollars. The price of the model must be known.')
+      .optional(),
+    allowUnknownPrices: z
+      .boolean()
+      .describe('Accept a maximum cost for a model without a known price. Default: false.')
       .optional(),
   })
   .describe('Limits at which a run stops.');
@@ -155,6 +166,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
     compactAtTokens: count(
       'Context size in tokens at which older turns are summarized. Default: depends on the model.',
     ).optional(),
+    cache: z
+      .enum(cacheSettings)
+      .optional()
+      .describe(
+        'How long the provider caches the prompt, if the provider lets us choose: "5m" or "1h". A longer life costs more to write. "off" sends no cache hints. Default: "5m".',
+      ),
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');
 

@@ -47,6 +47,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
+    cache: fromFiles('cache'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,
@@ -63,12 +64,13 @@ function mergeLimits(
     {},
     ...layers.map(({ settings }) => settings.limits),
   );
-  const { maxTurns, maxTokens, maxCostUsd } = fromFiles;
+  const { maxTurns, maxTokens, maxCostUsd, allowUnknownPrices } = fromFiles;
   const amount = args.maxCost ?? fromEnv.maxCost ?? toDecimal(maxCostUsd);
   return {
     maxTurns: args.maxTurns ?? fromEnv.maxTurns ?? maxTurns,
     maxTokens: args.maxTokens ?? fromEnv.maxTokens ?? maxTokens,
     maxCost: amount === undefined ? undefined : { amount, currency: 'USD' },
+    ...(allowUnknownPrices !== undefined && { allowUnknownPrices }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Cost } from '@millrace/core';
-import type { ReasoningEffort } from '@millrace/providers';
+import type { ModelInfo, ReasoningEffort } from '@millrace/providers';
 import type { PermissionRule } from '@millrace/tools';
 import type { McpServer } from '@millrace/tools/mcp';
 
@@ -24,6 +24,8 @@ export interface Config {
   readonly store?: string | undefined;
   /** Context size in tokens at which older turns are summarized. Default: depends on the model. */
   readonly compactAtTokens?: number | undefined;
+  /** How long the provider caches what requests repeat. Default: `5m`. */
+  readonly cache?: CacheSetting | undefined;
   /** The files that were read, highest priority first, for `doctor`. */
   readonly files: readonly string[];
   /** Skipped settings and how to fix them. Show them once. */
@@ -54,12 +56,16 @@ export interface ModelConfig {
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly reasoning?: ReasoningEffort | undefined;
+  /** Facts that win over the table of models. */
+  readonly info?: ModelInfo | undefined;
 }
 
 export interface LimitsConfig {
   readonly maxTurns?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxCost?: Cost | undefined;
+  /** Accept `maxCost` for a model without a known price. Default: false. */
+  readonly allowUnknownPrices?: boolean | undefined;
 }
 
 export interface PermissionsConfig {
@@ -133,7 +139,13 @@ export interface ConfigFile {
   readonly mcpServers?: Readonly<Record<string, FileMcpServer>> | undefined;
   readonly store?: string | undefined;
   readonly compactAtTokens?: number | undefined;
+  readonly cache?: CacheSetting | undefined;
 }
+
+/** The values of `cache` in a configuration file. */
+export const cacheSettings = ['5m', '1h', 'off'] as const;
+
+type CacheSetting = (typeof cacheSettings)[number];
 
 interface FileLimits extends Omit<LimitsConfig, 'maxCost'> {
   readonly maxCostUsd?: number | undefined;

@@ -55,6 +55,7 @@ export interface Settings {
   readonly whileAsking: 'wait' | 'park';
   readonly compaction: Compaction | undefined;
   readonly contextFilters: readonly ContextFilter[];
+  readonly cache: CacheSettings;
   readonly limits: Limits;
   readonly retry: RetrySettings;
   readonly onInterrupted: 'keep' | 'retry';
@@ -80,8 +81,16 @@ export interface Limits {
   readonly maxTurns: number;
   /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
   readonly maxTokens: number;
-  /** Maximum cost of a run. Attempts without a known price are not counted. Default: no limit. */
+  /**
+   * Maximum cost of a run. Each provider must know its prices in this currency, or report its costs:
+   * pass `models` of `@millrace/providers/models` to the provider. Default: no limit.
+   */
   readonly maxCost: Cost | undefined;
+  /**
+   * Accepts `maxCost` although the price of a model is unknown. Its answers are not counted. Default:
+   * false.
+   */
+  readonly allowUnknownPrices: boolean;
   /** Maximum number of tools that run at once. Default: 8. */
   readonly maxParallelTools: number;
   /** Maximum number of consecutive turns with an identical call. Default: 5. */
@@ -117,6 +126,15 @@ export interface Compaction {
   /** The prompt for the summary. `false` drops old items without a summary. */
   readonly summarize: string | false;
 }
+
+/**
+ * Whether requests mark what the next request repeats, so that the provider caches it. `auto`: with
+ * the provider's usual lifetime. An object sets the lifetime: about 5 minutes, or an hour or more.
+ */
+export type CacheOption = 'auto' | 'off' | Exclude<CacheSettings, 'off'>;
+
+/** The prompt cache settings of an agent. */
+export type CacheSettings = 'off' | { readonly ttl: '5m' | '1h' };
 
 /** Changes the items that are sent to a model. The transcript does not change. */
 export type ContextFilter = (items: readonly Item[]) => readonly Item[];

@@ -1,7 +1,9 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import { textIn } from '../json/fields.ts';
 import { anthropicStrictRules, enforcedSchema, strictSchema } from '../schema/strict-schema.ts';
-import { type AnthropicOptions, traitsOf } from './options.ts';
+import { withToolOptions } from '../wire/provider-options.ts';
+import type { AnthropicModel, AnthropicOptions } from './options.ts';
 
 export interface ToolFields {
   readonly tools?: readonly JsonObject[];
@@ -11,17 +13,18 @@ export interface ToolFields {
 /** The tools of the request, the provider's own tools, and the output tool. */
 export function toolFields(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   outputTool: string | undefined,
   warnings: string[],
 ): ToolFields {
   const { tools = [], toolChoice } = request;
-  const hosted = options.hostedTools ?? [];
+  const hosted: readonly JsonObject[] = options.extraTools ?? [];
   // The agent can run a tool of Anthropic's design, such as `bash`. The API rejects a second tool of
   // that name.
-  const replaced = new Set(hosted.map(({ name }) => name));
+  const replaced = new Set(hosted.map((tool) => textIn(tool, 'name')));
   const functions = tools.filter(({ name }) => !replaced.has(name));
   const allTools = [...functions.map((tool) => toolField(tool, options, warnings)), ...hosted];
+  const choiceOf = (choice: ToolChoice) => choiceField(choice, options, warnings);
   if (outputTool !== undefined && request.output !== undefined) {
     const outputToolField = {
       name: outputTool,
@@ -32,13 +35,13 @@ export function toolFields(
     const choice = isOnly ? { name: outputTool } : outputChoice(toolChoice);
     return {
       tools: [...allTools, outputToolField],
-      tool_choice: { ...choiceField(choice), ...noParallelCalls },
+      tool_choice: { ...choiceOf(choice), ...noParallelCalls },
     };
   }
   if (allTools.length === 0) return {};
   return {
     tools: allTools,
-    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
+    ...(toolChoice === undefined ? {} : { tool_choice: choiceOf(toolChoice) }),
   };
 }
 
@@ -51,20 +54,22 @@ function outputChoice(choice: ToolChoice | undefined): ToolChoice {
 }
 
 function toolField(
-  { name, description, inputSchema, strict }: ToolDefinition,
+  tool: ToolDefinition,
   { eagerInputStreaming }: AnthropicOptions,
   warnings: string[],
 ): JsonObject {
+  const { name, description, inputSchema, strict } = tool;
   const sent = strict
     ? enforcedSchema({ name, schema: inputSchema }, anthropicStrictRules, warnings)
     : { schema: inputSchema, strict: false };
-  return {
+  const field = {
     name,
     ...(description === undefined ? {} : { description }),
     input_schema: objectSchema(sent.schema),
     ...(sent.strict ? { strict: true } : {}),
     ...(eagerInputStreaming === true ? { eager_input_streaming: true } : {}),
   };
+  return withToolOptions(field, tool, 'anthropic');
 }
 
 /** The API rejects a schema without a type. */
@@ -72,7 +77,15 @@ function objectSchema(schema: JsonObject): JsonObject {
   return { type: 'object', ...schema };
 }
 
-function choiceField(choice: ToolChoice): JsonObject {
+function choiceField(
+  choice: ToolChoice,
+  { model, traits }: AnthropicModel,
+  warnings: string[],
+): JsonObject {
+  if (choice !== 'auto' && choice !== 'none' && !traits.forcedTools) {
+    warnings.push(`${model} cannot be forced to call a tool; it may also answer without one`);
+    return { type: 'auto' };
+  }
   switch (choice) {
     case 'auto':
     case 'none':
@@ -93,12 +106,12 @@ const maxNameLength = 60;
  */
 export function outputToolName(
   { output, tools = [] }: ModelRequest,
-  { model, structuredOutput }: AnthropicOptions,
+  { traits, structuredOutput }: AnthropicModel,
 ): string | undefined {
   if (output === undefined) return undefined;
   // A format is always enforced. A tool also takes schemas that cannot be enforced.
   const isEnforceable = () => strictSchema(output.schema, anthropicStrictRules).isStrict;
-  const isFormat = traitsOf(model).structuredOutput === 'format' && isEnforceable();
+  const isFormat = traits.structuredOutput === 'format' && isEnforceable();
   if ((structuredOutput ?? (isFormat ? 'format' : 'tool')) === 'format') return undefined;
   const taken = new Set(tools.map(({ name }) => name));
   const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';

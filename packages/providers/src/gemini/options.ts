@@ -1,14 +1,24 @@
 import type { GoogleAccessToken } from '../clouds/google-token.ts';
+import type { GeminiTool } from '../contract/hosted-tools.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /**
  * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
  * `GOOGLE_API_KEY`.
  */
-export type GeminiOptions = ApiOptions;
+export interface GeminiOptions extends ApiOptions, GoogleToolOptions {}
+
+/** Options of both of Google's APIs. */
+export interface GoogleToolOptions {
+  /**
+   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Before generation 3,
+   * models do not accept them beside the tools of a request. Default: none.
+   */
+  readonly extraTools?: readonly GeminiTool[] | undefined;
+}
 
 /** Options of `vertex`. */
-export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
+export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOptions {
   /** The id of the Google Cloud project. */
   readonly project: string;
   /** For example `global` or `europe-west4`. */
@@ -23,23 +33,4 @@ export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
    * Streams the arguments of calls in pieces, instead of sending each call at once. Default: false.
    */
   readonly streamFunctionCallArguments?: boolean | undefined;
-}
-
-/** Aliases such as `gemini-flash-latest` name a model of this generation or a later one. */
-const currentGeneration = 3;
-
-/**
- * The generation of a Gemini model, by its name: 2.5 for `gemini-2.5-pro`. The API differs between
- * generations. 0 for models that are not Gemini.
- */
-export function generationOf(model: string): number {
-  const name = modelName(model);
-  const [, generation] = /^gemini-(\d+(?:\.\d+)?)/.exec(name) ?? [];
-  if (generation !== undefined) return Number(generation);
-  return name.startsWith('gemini-') ? currentGeneration : 0;
-}
-
-/** The name without leading folders such as `models/`. */
-export function modelName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1);
 }

@@ -1,5 +1,7 @@
 import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
+import { modelInfo } from '../models/known-traits.ts';
+import { geminiCounter } from '../tokens/token-counter.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
@@ -19,7 +21,7 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
-  const { model, headers, apiKey, baseUrl } = copyOptions(options);
+  const { model, headers, apiKey, baseUrl, extraTools = [] } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
@@ -35,6 +37,9 @@ export function gemini(options: GeminiOptions): Provider {
       headers,
       sendsAllIds: true,
       streamsArguments: false,
+      extraTools,
+      asksForHostedCalls: true,
+      info: modelInfo('gemini', model, options),
     },
     options,
   );
@@ -48,7 +53,7 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'weather', location: 'global' });
  */
 export function vertex(options: VertexOptions): Provider {
-  const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);
+  const { model, headers, accessToken, baseUrl, extraTools = [], ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;
   return providerAt(
@@ -62,20 +67,26 @@ export function vertex(options: VertexOptions): Provider {
       headers,
       sendsAllIds: false,
       streamsArguments: rest.streamFunctionCallArguments ?? false,
+      extraTools,
+      asksForHostedCalls: false,
+      info: modelInfo('vertex', model, options),
     },
     options,
   );
 }
 
 function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
-  const { provider, model, sendsAllIds, authorize } = endpoint;
+  const { provider, model, sendsAllIds, info, authorize } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(
     {
       provider,
       model,
+      info,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
+      // Vertex expects another body.
+      ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },
     options,

@@ -7,6 +7,8 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Attachment } from './attachment.ts';
+import { contentOptionsFor } from './content-options.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -25,7 +27,11 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
+  /** How many cache points the messages may have. Default: 4, which is the limit of all APIs. */
+  readonly maxCachePoints?: number | undefined;
 }
+
+const defaultMaxCachePoints = 4;
 
 /**
  * Converts the items of a request into messages that every provider accepts. Each call gets a valid
@@ -35,7 +41,20 @@ interface HistoryOptions extends StateOwner {
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));
   for (const item of request.items) history.add(item);
-  return history.messages();
+  return withFewerPoints(history.messages(), options.maxCachePoints ?? defaultMaxCachePoints);
+}
+
+/**
+ * Removes cache points if there are too many. The first point stays, because other sessions share
+ * it, and so do the last ones.
+ */
+function withFewerPoints(messages: readonly Message[], max: number): readonly Message[] {
+  const points = messages.filter(({ isCachePoint }) => isCachePoint);
+  if (points.length <= max) return messages;
+  const kept = new Set(max <= 1 ? points.slice(-max) : [points[0], ...points.slice(1 - max)]);
+  return messages.map((message) =>
+    kept.has(message) ? message : { ...message, isCachePoint: false },
+  );
 }
 
 /** An assistant message and the results of its calls that are known so far. */
@@ -134,7 +153,7 @@ class MessageBuilder {
       // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      awaited.result = { ...sendableResult(part), toolCallId, name };
+      awaited.result = { ...sendableResult(part, this.#options), toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
   }
@@ -145,13 +164,19 @@ class MessageBuilder {
       case 'text':
         return isSendableText(own) ? wellFormedText(own) : undefined;
       case 'structured':
+        return own;
       case 'media':
       case 'file':
-        return own;
+        return withOwnOptions(own, this.#options);
       default:
         return undefined;
     }
   }
+}
+
+function withOwnOptions(part: Attachment, { provider }: StateOwner): Attachment {
+  const options = contentOptionsFor(part, provider);
+  return options === undefined ? part : { ...part, options };
 }
 
 /**
@@ -166,9 +191,11 @@ function isInBlob(part: Part): boolean {
 }
 
 /** Removes attachments in blobs, for example the full text of a shortened result. */
-function sendableResult(part: ToolResultPart): ToolResultPart {
+function sendableResult(part: ToolResultPart, owner: StateOwner): ToolResultPart {
   const { attachments = [], ...rest } = part;
-  const sendable = attachments.filter((one) => !isInBlob(one));
+  const sendable = attachments
+    .filter((one) => !isInBlob(one))
+    .map((one) => withOwnOptions(one, owner));
   const text = part.text.toWellFormed();
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }

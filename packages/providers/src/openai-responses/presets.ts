@@ -1,29 +1,18 @@
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
-/** OpenAI's models that can keep cached prompts for a day. Other models reject the field. */
-const openaiLongCacheModels: readonly string[] = [
-  'gpt-4.1',
-  'gpt-5',
-  'gpt-5-codex',
-  'gpt-5.1',
-  'gpt-5.1-chat-latest',
-  'gpt-5.1-codex',
-  'gpt-5.1-codex-max',
-  'gpt-5.1-codex-mini',
-  'gpt-5.2',
-  'gpt-5.4',
-  'gpt-5.5',
-  'gpt-5.5-pro',
-];
-
 const compatible: ResponsesDialect = {
   ...unknownEndpoint,
   id: 'compatible-responses',
   url: '{base}/responses',
   plainReasoning: false,
   needsMessageIds: true,
-  longCacheModels: [],
+  builtInTools: false,
+  runsCustomCalls: false,
+  hasPromptCacheKey: false,
+  reportsCut: false,
+  countsTokens: true,
+  longCache: false,
 };
 
 const openai: ResponsesDialect = {
@@ -33,7 +22,10 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
-  longCacheModels: openaiLongCacheModels,
+  builtInTools: true,
+  hasPromptCacheKey: true,
+  reportsCut: true,
+  longCache: true,
 };
 
 export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect } = {
@@ -41,7 +33,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
-    longCacheModels: [],
+    countsTokens: false,
+    longCache: false,
     id: 'azure-responses',
     baseUrl: undefined,
     url: '{azure}/v1/responses?api-version={apiVersion}',
@@ -52,16 +45,23 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openrouter: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
+    hasPromptCacheKey: true,
   },
   xai: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    runsCustomCalls: true,
+    hasPromptCacheKey: true,
   },
   'lm-studio': {
     ...compatible,
@@ -70,8 +70,3 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     plainReasoning: true,
   },
 };
-
-/** Compares the name, with or without the date of a snapshot. */
-export function isLongCacheModel(models: readonly string[], model: string): boolean {
-  return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
-}
