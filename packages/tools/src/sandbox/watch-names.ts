@@ -55,18 +55,15 @@ export function watchNames(
       return { path: place.path, check: () => checkPlace(place, identity) };
     }),
   ];
-  const folders = Map.groupBy(checks, ({ path }) => dirname(path));
-  const watchers = [...folders].flatMap(([folder, inside]) => {
-    const watcher = watchFolder(folder, (found) => {
-      for (const { path, check } of inside) if (found === null || found === basename(path)) check();
-    });
-    return watcher ?? [];
-  });
+  const checkAll = () => {
+    for (const { check } of checks) check();
+  };
+  const stopWatching = watchChecks(checks, checkAll);
   return {
     blocked: controller.signal,
     finish() {
-      for (const watcher of watchers) watcher.close();
-      for (const { check } of checks) check();
+      stopWatching();
+      checkAll();
       return [
         ...[...changed].map(
           (path) =>
@@ -78,18 +75,61 @@ export function watchNames(
   };
 }
 
-function watchFolder(
-  folder: string,
-  onChange: (name: string | null) => void,
-): FSWatcher | undefined {
-  try {
-    const watcher = watch(folder, { persistent: false }, (_event, name) => onChange(name));
-    // Without a watcher the names are checked only after the command has ended.
-    watcher.on('error', () => watcher.close());
-    return watcher;
-  } catch {
-    return undefined;
+interface NameCheck {
+  readonly path: string;
+  check(): void;
+}
+
+/**
+ * Maximum number of events in one turn of the event loop. The queue of the kernel takes 16,384 by
+ * default and drops further ones, so a command that changes many files could hide a name.
+ */
+const maxEvents = 1000;
+/** Time between two checks of all names if events are not reliable. */
+const pollEveryMs = 20;
+
+/**
+ * Runs a check when its path changes. If the system cannot watch a folder, or after too many events,
+ * `checkAll` runs at intervals instead. Reading a queue that a command keeps filling would also stop
+ * everything else in this process. Returns a function that ends it.
+ */
+function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => void {
+  const watchers = new Set<FSWatcher>();
+  let polling: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let events = 0;
+  const stop = () => {
+    for (const watcher of watchers) watcher.close();
+    watchers.clear();
+    clearInterval(polling);
+  };
+  const poll = () => {
+    stop();
+    if (isOver) return;
+    polling = setInterval(checkAll, pollEveryMs).unref();
+    checkAll();
+  };
+  const countEvent = () => {
+    if (events === 0) setImmediate(() => (events = 0));
+    events++;
+    if (events > maxEvents) poll();
+  };
+  for (const [folder, inside] of Map.groupBy(checks, ({ path }) => dirname(path))) {
+    try {
+      const watcher = watch(folder, { persistent: false }, (_event, name) => {
+        for (const { path, check } of inside) if (name === null || name === basename(path)) check();
+        countEvent();
+      });
+      watchers.add(watcher.on('error', poll));
+    } catch {
+      poll();
+      break;
+    }
   }
+  return () => {
+    isOver = true;
+    stop();
+  };
 }
 
 function isUnchanged({ path, link }: WatchedName): boolean {
