@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { RepositorySearch } from '../git/repository-search.ts';
@@ -40,6 +40,11 @@ export interface GuardPlan {
   readonly guarded: readonly GuardedPath[];
   readonly watched: readonly WatchedName[];
   readonly kept: readonly KeptPlace[];
+  /**
+   * The permissions of folders that hold such places, parents first. A command can change them, and
+   * then this process could not reach the places.
+   */
+  readonly modes: ReadonlyMap<string, number>;
 }
 
 interface PlanOptions {
@@ -82,6 +87,7 @@ class Planner {
   readonly #watched = new Map<string, WatchedName>();
   /** Places that must not change in any way while a command runs. */
   readonly #kept = new Set<string>();
+  readonly #modes = new Map<string, number>();
 
   constructor(writable: readonly string[]) {
     this.#writable = writable;
@@ -92,6 +98,7 @@ class Planner {
     const base = this.#writable.find((folder) => isBelow(folder, path));
     if (base === undefined)
       return guard === 'hidden' ? this.#hideElsewhere(path, links) : undefined;
+    this.#keepMode(base, entryOf(base));
     const names = relative(base, path).split(sep);
     for (const [index, name] of names.entries()) {
       const at = join(base, ...names.slice(0, index), name);
@@ -112,7 +119,21 @@ class Planner {
       this.#add(at, isLast || !entry.isDirectory() ? guard : 'pinned', entry.isDirectory());
       if (isWatched) this.#kept.add(at);
       if (!entry.isDirectory()) return;
+      if (!isLast) this.#keepMode(at, entry);
     }
+  }
+
+  /** A folder that this user cannot enter would seem to be empty, but a command can open it again. */
+  #keepMode(folder: string, entry: Stats | undefined): void {
+    if (entry === undefined) return;
+    this.#modes.set(folder, entry.mode & 0o7777);
+    const user = process.getuid?.();
+    if (user === 0 || user !== entry.uid || (entry.mode & 0o100) !== 0) return;
+    const why = 'its permissions do not let you enter it, so its content cannot be protected';
+    const advice = 'Run chmod u+rwx on it, or switch the sandbox off';
+    throw new SandboxError('cannot_confine', `Cannot protect ${folder}: ${why}. ${advice}`, {
+      path: folder,
+    });
   }
 
   /** Outside of the writable folders nothing can be created or replaced. */
@@ -149,7 +170,8 @@ class Planner {
       if (guard === 'hidden' || !this.#kept.has(path)) return [];
       return [{ path, guard, file: isFolder ? undefined : keptFile(path) }];
     });
-    return { guarded, watched, kept };
+    const modes = new Map([...this.#modes].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    return { guarded, watched, kept, modes };
   }
 
   /**

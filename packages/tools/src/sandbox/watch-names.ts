@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   type FSWatcher,
   lstatSync,
   readFileSync,
@@ -25,20 +26,23 @@ export interface NameWatch {
  * Watches names that no command may create or replace. What appears there is renamed at once, so
  * that no other program uses it, and kept for the user.
  *
+ * Gives the folders in `modes` their permissions again if a command takes them away from the owner.
+ *
  * Also watches places whose mounts end if a program outside of the sandbox replaces them. Then the
  * command is stopped, and after its end the place is restored unless the change is harmless.
  */
 export function watchNames(
   names: readonly WatchedName[],
   places: readonly KeptPlace[] = [],
+  modes: ReadonlyMap<string, number> = new Map(),
 ): NameWatch {
   const controller = new AbortController();
-  const changed = new Set<string>();
+  /** Whether each changed name could be renamed. */
+  const changed = new Map<string, boolean>();
   const replaced = new Set<KeptPlace>();
   const checkName = (name: WatchedName) => {
-    if (isUnchanged(name)) return;
-    restore(name);
-    changed.add(name.path);
+    if (isUnchanged(name, modes)) return;
+    changed.set(name.path, restore(name, modes));
     controller.abort();
   };
   const checkPlace = (place: KeptPlace, identity: string | undefined) => {
@@ -63,11 +67,14 @@ export function watchNames(
     blocked: controller.signal,
     finish() {
       stopWatching();
+      restoreModes(modes);
       checkAll();
+      restoreModes(modes);
       return [
-        ...[...changed].map(
-          (path) =>
-            `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`,
+        ...[...changed].map(([path, isRenamed]) =>
+          isRenamed
+            ? `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`
+            : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`,
         ),
         ...[...replaced].map(restorePlace),
       ];
@@ -132,28 +139,57 @@ function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => 
   };
 }
 
-function isUnchanged({ path, link }: WatchedName): boolean {
-  try {
+function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
+  const isSame = () => {
     const entry = lstatSync(path, { throwIfNoEntry: false });
     if (entry === undefined) return link === undefined;
     return entry.isSymbolicLink() && readlinkSync(path) === link;
+  };
+  try {
+    return isSame();
   } catch {
-    // This user cannot reach the name, so a command could not either.
+    restoreModes(modes);
+  }
+  try {
+    return isSame();
+  } catch {
+    // The folder belongs to another user, so a command could not reach the name either.
     return true;
   }
 }
 
-function restore({ path, link }: WatchedName): void {
-  try {
-    renameSync(path, `${path}.blocked-by-sandbox-${randomUUID()}`);
-  } catch {
-    // The name was removed meanwhile.
+/** Returns false if something else is still there. */
+function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
+  const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
+  if (!moveAway(path, away)) {
+    // The command may have made the folder read-only. Afterwards it gets its permissions again.
+    restoreModes(modes, dirname(path));
+    moveAway(path, away);
   }
-  if (link === undefined) return;
-  try {
-    symlinkSync(link, path);
-  } catch {
-    // Something else was created there meanwhile. The next check renames it.
+  if (link !== undefined) {
+    try {
+      symlinkSync(link, path);
+    } catch {
+      // Something else was created there meanwhile. The next check renames it.
+    }
+  }
+  return isUnchanged({ path, link }, modes);
+}
+
+/**
+ * Gives folders the permissions of their owner again that a command took away. `opened`: a folder
+ * that also gets the permission to change it, if it is one of them.
+ */
+function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void {
+  for (const [folder, before] of modes) {
+    const needed = (before | (folder === opened ? 0o300 : 0)) & 0o700;
+    try {
+      const entry = lstatSync(folder);
+      if (entry.isDirectory() && (entry.mode & needed) !== needed)
+        chmodSync(folder, (entry.mode & 0o7777) | needed);
+    } catch {
+      // It was removed, or belongs to another user.
+    }
   }
 }
 
