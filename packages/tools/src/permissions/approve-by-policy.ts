@@ -89,10 +89,22 @@ async function realPathOfCall(call: PolicyCall, root: string): Promise<string | 
   );
 }
 
-/** Returns undefined if the input is unclear, because no lasting rule can describe it. */
+/**
+ * Returns the narrowest rule that allows the call: for its path, or for the file behind a link. An
+ * approval with that rule covers later calls with the same rule, so it must not be one that a link
+ * can lead to another file. Returns undefined if there is none, or if the input is unclear.
+ */
 function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
   try {
-    return JSON.stringify(policy.ruleFor(call, 'allow'));
+    const rule = policy.ruleFor(call, 'allow');
+    const behind =
+      rule.path === undefined || call.leadsTo === undefined
+        ? []
+        : [policy.ruleFor({ ...call, input: { path: call.leadsTo } }, 'allow')];
+    const isEnough = (one: PermissionRule) =>
+      policy.remember(one).decide(call).decision === 'allow';
+    const found = [rule, ...behind].find(isEnough);
+    return found && JSON.stringify(found);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, symlinkSync } from 'node:fs';
+import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
@@ -229,5 +229,27 @@ describe('a lasting approval, which covers later calls with the same suggested r
     const { rule, reason } = await suggested('git commit -m y');
     expect(rule).toEqual(exact('git commit -m y'));
     expect(reason).toContain('may make git run other programs');
+  });
+
+  test.for(['read', 'write', 'apply_patch'])(
+    'attack 43: for %s, it does not cover a path that leads to another file now',
+    async (tool) => {
+      writeTree(root, { '.env': 'KEY=1', '.env.ci': 'KEY=0' });
+      const call = [tool, { path: '.env.ci' }] as const;
+      const first = await policyRuling(root, call, { lasting: 'wide' });
+      expect(first.rule).toEqual({ tool, path: '.env.ci', exact: true, decision: 'allow' });
+      rmSync(join(root, '.env.ci'));
+      symlinkSync('.env', join(root, '.env.ci'));
+      const second = await policyRuling(root, call, { lasting: 'wide' });
+      expect(second.decision).toBe('ask');
+      expect(second.rule).not.toEqual(first.rule);
+    },
+  );
+
+  test('it can cover the file behind a link', async () => {
+    writeTree(root, { '.env': 'KEY=1' });
+    symlinkSync('.env', join(root, 'settings'));
+    const { rule } = await policyRuling(root, ['read', { path: 'settings' }], { lasting: 'wide' });
+    expect(rule).toEqual({ tool: 'read', path: '.env', exact: true, decision: 'allow' });
   });
 });
