@@ -64,8 +64,15 @@ describe.for(machines)('on $name', (machine) => {
     decide(filter(), { number, args, audit: machine.audit });
 
   test('ordinary calls are allowed', () => {
-    for (const number of [machine.read, machine.execve, machine.connect, 434, 436, 437])
+    for (const number of [machine.read, machine.execve, machine.connect, 434, 436])
       expect(call(number)).toBe('allow');
+  });
+
+  test('files get no setuid bit, and openat2, which hides the bit, does not exist', () => {
+    const fchmodat2 = 452;
+    expect(call(fchmodat2, 0, 0, 0o755)).toBe('allow');
+    expect(call(fchmodat2, 0, 0, 0o4755)).toBe(1);
+    expect(call(437)).toBe(38);
   });
 
   test('tracing, mounts, namespaces, keys and io_uring are refused', () => {

@@ -36,6 +36,10 @@ interface Architecture {
   readonly socketpair: number;
   readonly ioctl: number;
   readonly clone: number;
+  /** Calls that set the permissions of a file, and the argument with them. */
+  readonly modes: readonly (readonly [call: number, mode: number])[];
+  /** Calls that open a file, and the arguments with the flags and the permissions. */
+  readonly opens: readonly (readonly [call: number, flags: number, mode: number])[];
   /** Calls that differ between the architectures; see `refusedEverywhere`. */
   readonly refused: readonly number[];
 }
@@ -49,6 +53,20 @@ const architectures: Readonly<Record<string, Architecture>> = {
     audit: 0xc000003e,
     maxCall: 0x40000000,
     ...{ socket: 41, socketpair: 53, ioctl: 16, clone: 56 },
+    // chmod, fchmod, fchmodat, fchmodat2, creat, mknod and mknodat; open and openat.
+    modes: [
+      [90, 1],
+      [91, 1],
+      [268, 2],
+      [452, 2],
+      [85, 1],
+      [133, 1],
+      [259, 2],
+    ],
+    opens: [
+      [2, 1, 2],
+      [257, 2, 3],
+    ],
     refused: [
       ...[101, 310, 311, 312, 248, 249, 250, 165, 166, 155, 161, 272, 308, 321, 298, 323],
       ...[246, 320, 174, 175, 176, 313, 303, 304, 167, 168, 169, 103, 163, 179, 164, 227, 305],
@@ -59,6 +77,14 @@ const architectures: Readonly<Record<string, Architecture>> = {
     audit: 0xc00000b7,
     maxCall: 0x40000000,
     ...{ socket: 198, socketpair: 199, ioctl: 29, clone: 220 },
+    // fchmod, fchmodat, fchmodat2 and mknodat; openat.
+    modes: [
+      [52, 1],
+      [53, 2],
+      [452, 2],
+      [33, 2],
+    ],
+    opens: [[56, 2, 3]],
     refused: [
       ...[117, 270, 271, 272, 217, 218, 219, 40, 39, 41, 51, 97, 268, 280, 241, 282],
       ...[104, 294, 105, 106, 273, 264, 265, 224, 225, 142, 116, 89, 60, 170, 112, 266],
@@ -77,6 +103,15 @@ const refusedEverywhere = [
 
 /** clone3 has its flags in memory, where the filter cannot read. The C library then uses clone. */
 const clone3 = 435;
+/** openat2 has the permissions in memory. Programs that know it then use openat. */
+const openat2 = 437;
+/**
+ * With this bit, a program runs with the rights of its owner. Another user of the machine could start
+ * it outside of the sandbox.
+ */
+const setuidBit = 0o4000;
+/** The flags with which a call creates a file: O_CREAT and O_TMPFILE. Without them it has no mode. */
+const createFlags = 0o20000100;
 /** The flags of clone that create namespaces. */
 const namespaceFlags = 0x7e020000;
 /** ioctl requests that type into a terminal: TIOCSTI and TIOCLINUX. */
@@ -121,8 +156,17 @@ export function seccompFilter(
       ifEqual(call, 0, 1),
       refuse(notPermitted),
     ]),
-    ifEqual(clone3, 0, 1),
-    refuse(noSuchCall),
+    ...[clone3, openat2].flatMap((call) => [ifEqual(call, 0, 1), refuse(noSuchCall)]),
+    ...machine.modes.flatMap(([call, mode]) => whenCall(call, refuseSetuid(mode))),
+    ...machine.opens.flatMap(([call, flags, mode]) =>
+      whenCall(call, [
+        argument(flags),
+        and(createFlags),
+        ifEqual(0, 0, 1),
+        allow,
+        ...refuseSetuid(mode),
+      ]),
+    ),
     ...whenCall(machine.clone, [
       argument(0),
       and(namespaceFlags),
@@ -149,6 +193,10 @@ export function seccompFilter(
     ]),
     allow,
   ]);
+}
+
+function refuseSetuid(mode: number): readonly Instruction[] {
+  return [argument(mode), and(setuidBit), ifEqual(0, 1, 0), refuse(notPermitted)];
 }
 
 /** Runs the block for one call. The block may change the loaded value, so it ends the program. */

@@ -1,0 +1,39 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+
+// A program with the setuid bit runs with the rights of its owner, also if another user of the
+// machine starts it. With such a file in the workspace, that user is the owner outside of the sandbox.
+
+endAgents();
+
+describe.for(sandboxUsers)('as %s', (user) => {
+  test.for([
+    ['chmod', 'cp /bin/true a; chmod 4755 a'],
+    ['fchmod', `perl -e 'open my $a, ">", "a"; chmod 04755, $a'`],
+    ['fchmodat2', `perl -e 'my $n = "a"; open my $a, ">", $n; syscall 452, -100, $n, 04755, 0'`],
+    ['open', `perl -e 'use Fcntl; sysopen my $a, "a", O_CREAT | O_WRONLY, 04755'`],
+    ['creat', `perl -e 'my $n = "a"; syscall 85, $n, 04755'`],
+    [
+      'openat2',
+      `perl -e 'my $n = "a"; my $h = pack "QQQ", 0101, 04755, 0; syscall 437, -100, $n, $h, 24'`,
+    ],
+    ['mknodat', `perl -e 'my $n = "a"; syscall 259, -100, $n, 0104755, 0'`],
+  ])('attack 9: a command makes a setuid program with %s', async ([, command = ''], context) => {
+    const agent = await attackAgent(user, context);
+    await agent.run(command);
+    const modes = readdirSync(agent.workspace).map(
+      (name) => lstatSync(join(agent.workspace, name)).mode,
+    );
+    expect(modes.filter((mode) => (mode & 0o4000) !== 0)).toEqual([]);
+  });
+
+  test('other permissions and files work', async (context) => {
+    const agent = await attackAgent(user, context);
+    const said = await agent.run(
+      'echo a > a; chmod 755 a; chmod g+s .; mkfifo b; install -m 700 a c; ls',
+    );
+    expect(said).toBe('a\nb\nc');
+  });
+});
