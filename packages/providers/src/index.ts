@@ -29,6 +29,7 @@ export {
   type ProviderErrorKind,
   type RetryAdvice,
 } from './contract/provider-error.ts';
+export type { UploadOptions, Uploads } from './contract/uploads.ts';
 export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
@@ -55,5 +56,6 @@ export { withoutOptionalNulls } from './schema/optional-nulls.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
+export { createUploads } from './uploads/create-uploads.ts';
 export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';

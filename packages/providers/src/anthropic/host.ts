@@ -9,6 +9,8 @@ export interface MessagesHost {
   /** The owner of state, and the name in `providerOptions`. */
   readonly provider: string;
   readonly url: (options: AnthropicOptions) => string;
+  /** The URL of the files API. Default: the place has none. */
+  readonly filesUrl?: ((options: AnthropicOptions) => string) | undefined;
   /** Headers that only this place needs, such as those with a version. */
   readonly headers: (options: AnthropicOptions, betas: readonly string[]) => Headers;
   /** The header with the key. Not called if the caller sets such a header. */
@@ -32,10 +34,8 @@ const keyVariables = ['ANTHROPIC_API_KEY'];
 /** Anthropic's own API, and gateways that offer the same. */
 export const anthropicHost: MessagesHost = {
   provider: 'anthropic',
-  url: ({ baseUrl }) => {
-    const { base, query } = readBaseUrl(baseUrl ?? defaultBaseUrl);
-    return withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query);
-  },
+  url: (options) => urlAt('messages', options),
+  filesUrl: (options) => urlAt('files', options),
   headers: ({ version }, betas) => ({
     'anthropic-version': version ?? defaultVersion,
     ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
@@ -48,3 +48,8 @@ export const anthropicHost: MessagesHost = {
   fields: ({ model }) => ({ model, stream: true }),
   takesSystemMessages: ({ baseUrl }) => baseUrl === undefined,
 };
+
+function urlAt(resource: 'messages' | 'files', { baseUrl }: AnthropicOptions): string {
+  const { base, query } = readBaseUrl(baseUrl ?? defaultBaseUrl);
+  return withQuery(`${base.replace(/\/v1$/, '')}/v1/${resource}`, query);
+}

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@millrace/core';
+import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /** Options of `anthropic`. */
@@ -37,6 +38,11 @@ export interface AnthropicOptions extends ApiOptions {
    * JSON. Default: false.
    */
   readonly eagerInputStreaming?: boolean | undefined;
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
 }
 
 /** How the API of a model differs from that of other models. */

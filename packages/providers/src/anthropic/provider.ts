@@ -1,9 +1,13 @@
 import type { Provider } from '../contract/provider.ts';
+import { createTransport } from '../transport/transport-options.ts';
+import { anthropicFileApi } from '../uploads/file-apis.ts';
+import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { storedType } from './content.ts';
 import { anthropicHost, type MessagesHost } from './host.ts';
 import type { AnthropicOptions } from './options.ts';
-import { anthropicRequest } from './request.ts';
+import { anthropicRequest, filesRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
 
@@ -24,7 +28,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
   const { provider, framing } = host;
   const { model } = options;
   const authorize = unlessAuthorized(options.headers, host.authorize);
-  return wireProvider(
+  const messages = wireProvider(
     {
       ...{ provider, model, authorize, framing },
       http: (request) => anthropicRequest(request, options, host),
@@ -34,5 +38,12 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
       },
     },
     given,
+  );
+  return withUploads(messages, given.uploads, () =>
+    anthropicFileApi({
+      ...{ provider, storedType },
+      transport: createTransport(given),
+      account: filesRequest(options, host),
+    }),
   );
 }

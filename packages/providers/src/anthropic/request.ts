@@ -1,6 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
@@ -37,11 +38,30 @@ export function anthropicRequest(
     url: host.url(options),
     headers,
     body: withProviderOptions(body, provider, request),
-    secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
-      (secret) => secret ?? [],
-    ),
+    secrets: secretsIn(headers, options),
     warnings,
   };
+}
+
+/**
+ * The request for the files API, without content. Throws a TypeError if the place has no such API.
+ */
+export function filesRequest(options: AnthropicOptions, host: MessagesHost): () => HttpRequest {
+  const { filesUrl, provider } = host;
+  if (filesUrl === undefined) {
+    const way = 'it has no files API; leave the option out';
+    throw new TypeError(`Cannot use uploads with ${provider}: ${way}`);
+  }
+  return () => {
+    const headers = headersFor(options, [filesBeta], host);
+    return { url: filesUrl(options), headers, body: {}, secrets: secretsIn(headers, options) };
+  };
+}
+
+function secretsIn(headers: Headers, { authToken }: AnthropicOptions): readonly string[] {
+  return [headers['x-api-key'], headers['authorization'], authToken].flatMap(
+    (secret) => secret ?? [],
+  );
 }
 
 function rulesOf(options: AnthropicOptions, host: MessagesHost) {
@@ -201,6 +221,16 @@ const betaOfBlock: Readonly<Record<string, string>> = {
   mcp_tool_result: 'mcp-client-2025-11-20',
 };
 
+const filesBeta = 'files-api-2025-04-14';
+
+/** True if a block, or a block inside of a tool result, names a file. */
+function namesFile(block: JsonObject): boolean {
+  return (
+    textIn(objectIn(block, 'source'), 'type') === 'file' ||
+    objectsIn(block, 'content').some((inner) => namesFile(inner))
+  );
+}
+
 const dateLength = '2026-01-12'.length;
 
 /** The requested beta features and those that the history needs, each in one version. */
@@ -209,6 +239,7 @@ function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): 
   const needed = new Set(
     types.flatMap((type) => (Object.hasOwn(betaOfBlock, type) ? (betaOfBlock[type] ?? []) : [])),
   );
+  if (turns.some(({ content }) => content.some(namesFile))) needed.add(filesBeta);
   const isRequested = (beta: string) =>
     requested.some((other) => other.slice(0, -dateLength) === beta.slice(0, -dateLength));
   return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];

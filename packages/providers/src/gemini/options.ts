@@ -1,11 +1,18 @@
 import type { GoogleAccessToken } from '../clouds/google-token.ts';
+import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /**
  * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
  * `GOOGLE_API_KEY`.
  */
-export type GeminiOptions = ApiOptions;
+export interface GeminiOptions extends ApiOptions {
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
+}
 
 /** Options of `vertex`. */
 export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {

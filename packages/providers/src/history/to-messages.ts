@@ -7,6 +7,7 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { type Attachment, describeAttachment } from './attachment.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -16,6 +17,7 @@ import type {
 } from './message.ts';
 import {
   isRefusalExplanation,
+  namesOfProvider,
   partForOwner,
   type StateOwner,
   sendableArguments,
@@ -25,6 +27,8 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
+  /** Whether the API takes references to files that it stores. Default: true. */
+  readonly takesFiles?: boolean | undefined;
 }
 
 /**
@@ -134,7 +138,8 @@ class MessageBuilder {
       // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      awaited.result = { ...sendableResult(part), toolCallId, name };
+      const sendable = sendableResult(part, (one) => this.#isForeign(one));
+      awaited.result = { ...sendable, toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
   }
@@ -145,12 +150,20 @@ class MessageBuilder {
       case 'text':
         return isSendableText(own) ? wellFormedText(own) : undefined;
       case 'structured':
+        return own;
       case 'media':
       case 'file':
-        return own;
+        return this.#isForeign(own) ? { kind: 'text', text: describeAttachment(own) } : own;
       default:
         return undefined;
     }
+  }
+
+  /** True for a file that another provider stores. This one cannot read it. */
+  #isForeign({ source }: Attachment): boolean {
+    const { provider, takesFiles = true } = this.#options;
+    if (source.type !== 'provider_file') return false;
+    return !takesFiles || !namesOfProvider(provider).includes(source.provider);
   }
 }
 
@@ -165,11 +178,18 @@ function isInBlob(part: Part): boolean {
   return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
 }
 
-/** Removes attachments in blobs, for example the full text of a shortened result. */
-function sendableResult(part: ToolResultPart): ToolResultPart {
+/**
+ * Removes attachments in blobs, for example the full text of a shortened result. Files that only
+ * another provider can read are named in the text.
+ */
+function sendableResult(
+  part: ToolResultPart,
+  isForeign: (one: Attachment) => boolean,
+): ToolResultPart {
   const { attachments = [], ...rest } = part;
-  const sendable = attachments.filter((one) => !isInBlob(one));
-  const text = part.text.toWellFormed();
+  const sendable = attachments.filter((one) => !isInBlob(one) && !isForeign(one));
+  const named = attachments.filter(isForeign).map(describeAttachment);
+  const text = [part.text.toWellFormed(), ...named].filter((one) => one !== '').join('\n');
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }
 

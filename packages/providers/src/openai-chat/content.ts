@@ -17,12 +17,13 @@ export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObje
 }
 
 /** An image, PDF or audio part of a type that the server accepts. Undefined for other types. */
-export function nativeAttachment(
-  part: Attachment,
-  { attachmentTypes: shows }: ChatDialect,
-): JsonObject | undefined {
+export function nativeAttachment(part: Attachment, dialect: ChatDialect): JsonObject | undefined {
+  const { attachmentTypes: shows } = dialect;
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
+  if (content.type === 'file') {
+    return takesFile(type, dialect) ? { type: 'file', file: { file_id: content.id } } : undefined;
+  }
   if (imageTypes.test(type) && shows.includes('image')) {
     return { type: 'image_url', image_url: { url: contentUrl(content) } };
   }
@@ -35,6 +36,11 @@ export function nativeAttachment(
   if (type !== 'application/pdf' || !shows.includes('pdf')) return undefined;
   const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment.pdf';
   return { type: 'file', file: { filename, file_data: contentUrl(content) } };
+}
+
+/** The API takes only documents by their id. */
+export function takesFile(type: string, { attachmentTypes }: ChatDialect): boolean {
+  return type === 'application/pdf' && attachmentTypes.includes('pdf');
 }
 
 /** `*` marks a URL whose type is unknown. */

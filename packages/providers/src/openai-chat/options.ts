@@ -1,3 +1,4 @@
+import type { Uploads } from '../contract/uploads.ts';
 import type { ToolCallIdRule } from '../history/tool-call-ids.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
@@ -8,6 +9,11 @@ export interface ChatOptions extends ApiOptions {
   readonly preset?: ChatPreset | undefined;
   /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ChatDialect> | undefined;
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
 }
 
 /** The servers with known settings. */

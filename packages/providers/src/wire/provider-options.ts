@@ -1,6 +1,7 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
+import { namesOfProvider } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 
 /**
@@ -14,7 +15,8 @@ export function optionsFor(provider: string, { providerOptions }: ModelRequest):
     const way = `put it under the provider's name, as in { anthropic: { ${flat}: … } }`;
     throw fault('invalid_request', `providerOptions.${flat} is not an object; ${way}`);
   }
-  return namesOf(provider).reduce<JsonObject>((all, name) => {
+  // Later options override earlier ones.
+  return namesOfProvider(provider).reduce<JsonObject>((all, name) => {
     const own = Object.hasOwn(providerOptions, name) ? providerOptions[name] : undefined;
     return isObject(own) ? merge(all, own, '') : all;
   }, {});
@@ -30,14 +32,6 @@ export function withProviderOptions(
   request: ModelRequest,
 ): JsonObject {
   return merge(body, optionsFor(provider, request), '');
-}
-
-/** From general to specific: `openai`, `openai-responses`. Later options override earlier ones. */
-function namesOf(provider: string): readonly string[] {
-  const name = provider.replace(/@.*$/s, '');
-  const family = name.replace(/-responses$/, '');
-  const vendor = name === 'gemini' || name === 'vertex' ? 'google' : family;
-  return [...new Set([vendor, family, name, provider])];
 }
 
 /** Fields that the request itself sets, and that the reader of the answer depends on. */
