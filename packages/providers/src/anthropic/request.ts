@@ -53,7 +53,8 @@ export function filesRequest(options: AnthropicOptions, host: MessagesHost): () 
     throw new TypeError(`Cannot use uploads with ${provider}: ${way}`);
   }
   return () => {
-    const headers = headersFor(options, [filesBeta], host);
+    const given = (options.betas ?? []).filter((beta) => isSameFeature(beta, filesBeta));
+    const headers = headersFor(options, given.length > 0 ? given : [filesBeta], host);
     return { url: filesUrl(options), headers, body: {}, secrets: secretsIn(headers, options) };
   };
 }
@@ -240,7 +241,11 @@ function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): 
     types.flatMap((type) => (Object.hasOwn(betaOfBlock, type) ? (betaOfBlock[type] ?? []) : [])),
   );
   if (turns.some(({ content }) => content.some(namesFile))) needed.add(filesBeta);
-  const isRequested = (beta: string) =>
-    requested.some((other) => other.slice(0, -dateLength) === beta.slice(0, -dateLength));
+  const isRequested = (beta: string) => requested.some((other) => isSameFeature(other, beta));
   return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];
+}
+
+/** True if two names differ only in the version, which is a date. */
+function isSameFeature(beta: string, other: string): boolean {
+  return beta.slice(0, -dateLength) === other.slice(0, -dateLength);
 }

@@ -107,7 +107,9 @@ export function openStorage(
   api: FileApi,
   { lifetimeMs, uploadTimeoutMs }: StorageOptions,
 ): FileStorage {
-  const account = api.account();
+  const request = api.account();
+  // The same headers as those of a model request, but the answer is not a stream.
+  const account = { ...request, headers: { ...request.headers, accept: 'application/json' } };
   const { clock } = api.transport;
   const send = (request: HttpRequest) => sendFileRequest(api, request, uploadTimeoutMs);
   return {

@@ -18,11 +18,8 @@ export function withForm(
   const file = `Content-Disposition: form-data; name="file"; filename="${quoted(name)}"`;
   const head = `${texts.join('')}--${boundary}\r\n${file}\r\nContent-Type: ${mimeType}\r\n\r\n`;
   const content = joined([encoded(head), bytes, encoded(`\r\n--${boundary}--\r\n`)]);
-  const headers = {
-    ...request.headers,
-    'content-type': `multipart/form-data; boundary=${boundary}`,
-  };
-  return { ...request, headers: { ...headers, accept: 'application/json' }, content };
+  const type = `multipart/form-data; boundary=${boundary}`;
+  return { ...request, headers: { ...request.headers, 'content-type': type }, content };
 }
 
 /** Escapes a name as browsers do. */

@@ -361,6 +361,14 @@ describe('the form of references', () => {
   });
 });
 
+test('the key of Gemini does not reach another origin', async () => {
+  await providerFor('gemini', uploadsOf()).complete({ items: [userItem(pdf('report'))] });
+  server.uploadOrigin = server.url.replace('127.0.0.1', 'localhost');
+  await providerFor('gemini', uploadsOf()).complete({ items: [userItem(pdf('report'))] });
+  expect(server.uploadKeys).toEqual(['key-of-test', 'undefined']);
+  expect(server.stored).toHaveLength(2);
+});
+
 describe('options', () => {
   test('unknown and invalid options are refused', () => {
     const unknown: object = { minimum: 1 };

@@ -37,6 +37,10 @@ export class FileServer {
   refusal: string | undefined;
   /** Called before an upload is stored. */
   onUpload: () => Promise<void> = async () => {};
+  /** The origin of Gemini's upload URLs. Default: the server's own. */
+  uploadOrigin: string | undefined;
+  /** The keys that came with uploads to an upload URL. */
+  readonly uploadKeys: string[] = [];
   /** How often Gemini reports that it still processes a file. */
   processing = 0;
   readonly #now: () => number;
@@ -81,7 +85,9 @@ export class FileServer {
     const found = fileWires.find((wire) => wire.isFor(url, request));
     if (found === undefined) return send(response, 404, { error: { message: 'no such path' } });
     const key = found.keyOf(request);
-    if (key !== 'key-of-test') {
+    const session = url.searchParams.get('upload_id');
+    if (session !== null) this.uploadKeys.push(key);
+    if (key !== 'key-of-test' && session === null) {
       return send(response, 401, { error: { message: `bad key ${key}` } });
     }
     const route = found.routeOf(url, request);
@@ -89,11 +95,12 @@ export class FileServer {
       case 'model':
         return this.#model(found, JSON.parse(body.toString()), response);
       case 'start': {
-        const session = `s${++this.#count}`;
+        const started = `s${++this.#count}`;
         const { file } = JSON.parse(body.toString()) as { file: { name: string } };
         const mimeType = String(request.headers['x-goog-upload-header-content-type']);
-        this.#sessions.set(session, { name: file.name, mimeType });
-        response.setHeader('x-goog-upload-url', `${this.url}/upload/session?upload_id=${session}`);
+        this.#sessions.set(started, { name: file.name, mimeType });
+        const origin = this.uploadOrigin ?? this.url;
+        response.setHeader('x-goog-upload-url', `${origin}/upload/session?upload_id=${started}`);
         return send(response, 200, {});
       }
       case 'upload':
