@@ -34,7 +34,9 @@ describe('README.md', () => {
   });
 });
 
-test.each(globSync('{packages,apps}/*/README.md'))('%s has snippets that run', (path) => {
+const withSnippets = globSync(['{packages,apps}/*/README.md', 'docs/caching.md']);
+
+test.each(withSnippets)('%s has snippets that run', (path) => {
   for (const { code } of snippetsOf(readFileSync(path, 'utf8'))) run(code);
 });
 

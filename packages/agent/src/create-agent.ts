@@ -2,12 +2,14 @@ import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/c
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
 import type { Observer } from './contract/observer.ts';
 import type { Run, RunInput } from './contract/run.ts';
 import type {
   ApprovalDecision,
+  CacheOption,
   Compaction,
   ContextFilter,
   Instructions,
@@ -25,6 +27,7 @@ import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
+import { askIfProviderAsks } from './tool/mcp-approval.ts';
 
 /** Options of `createAgent`. */
 export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
@@ -42,7 +45,10 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly log?: Log | undefined;
   /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Decides whether a call may run. Default: all calls may run. */
+  /**
+   * Decides whether a call may run. Default: all calls may run, except those for which the provider
+   * asks for approval. The user is asked about these.
+   */
   readonly approve?:
     | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
@@ -59,6 +65,12 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
   /** Filters for the items of each request, for example `dropReasoning()`. Default: none. */
   readonly contextFilters?: readonly ContextFilter[] | undefined;
+  /**
+   * Prompt caching. `auto` marks the instructions, the tools and the conversation in each request, for
+   * providers that need marks. `{ ttl: '1h' }` keeps them longer, at a higher price for writes. Hints
+   * in `request.cache` replace it. Default: `auto`.
+   */
+  readonly cache?: CacheOption | undefined;
   /** Limits of each run. The defaults are in `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
   /** How failed requests are retried. The defaults are in `RetrySettings`. */
@@ -155,10 +167,11 @@ function settingsFrom(options: AgentOptions): Settings {
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
-    approve: options.approve ?? (() => 'allow'),
+    approve: options.approve ?? askIfProviderAsks,
     whileAsking: options.whileAsking ?? 'wait',
     compaction: options.compaction && { ...compaction, ...options.compaction },
     contextFilters: options.contextFilters ?? [],
+    cache: readCacheOption(options.cache),
     limits: { ...limits, ...options.limits },
     retry: { ...retry, ...options.retry },
     onInterrupted: options.onInterrupted ?? 'keep',
@@ -188,11 +201,23 @@ async function assertExists(log: Log, session: SessionId): Promise<void> {
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
+  const answering = new Map<string, string>();
+  for (const { name, answers } of tools) {
+    if (answers === undefined) continue;
+    const other = answering.get(answers);
+    if (other !== undefined) throw answeredTwice(answers, other, name);
+    answering.set(answers, name);
+  }
   for (const tool of tools) {
     if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
   return named;
+}
+
+function answeredTwice(builtIn: string, first: string, second: string): AgentError {
+  const message = `Cannot answer ${builtIn} with both ${first} and ${second}. Remove answers from one of them`;
+  return new AgentError('bad_option', message, { tool: second, field: 'answers' });
 }
 
 function toolNameTaken(name: string): AgentError {

@@ -8,6 +8,8 @@ export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './co
 export type {
   Approval,
   ApprovalDecision,
+  CacheOption,
+  CacheSettings,
   Compaction,
   ContextFilter,
   Instructions,

@@ -5,18 +5,42 @@ export { type AnthropicVertexOptions, anthropicVertex } from './clouds/anthropic
 export type { AwsCredentials, AwsIdentity } from './clouds/aws-signature.ts';
 export type { GoogleAccessToken } from './clouds/google-token.ts';
 export type {
+  BuiltInTool,
+  ComputerInput,
+  DeclaredBuiltInTool,
+  McpApprovalInput,
+  PatchInput,
+  ShellInput,
+} from './contract/built-in-tool.ts';
+export type {
+  AnthropicContentOptions,
+  ContentOptions,
+  GoogleContentOptions,
+  OpenaiContentOptions,
+} from './contract/content-options.ts';
+export type {
+  AnthropicTool,
+  ChatTool,
+  GeminiTool,
+  ResponsesTool,
+} from './contract/hosted-tools.ts';
+export type {
+  AnthropicToolOptions,
   CacheHints,
   ModelRequest,
+  OpenaiToolOptions,
   OutputSchema,
   ReasoningEffort,
   ToolChoice,
   ToolDefinition,
+  ToolProviderOptions,
 } from './contract/model-request.ts';
 export type {
   CompleteOptions,
   Completion,
   DescribedRequest,
   Provider,
+  QueryOptions,
   ResponseEnd,
   Stream,
   StreamContext,
@@ -30,8 +54,9 @@ export {
   type RetryAdvice,
 } from './contract/provider-error.ts';
 export type { UploadOptions, Uploads } from './contract/uploads.ts';
-export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
+export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
+export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
 export type {
   ChatDialect,
@@ -53,9 +78,40 @@ export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-conc
 export { mapText, type PartTextChange, type TextChange } from './provider/map-text.ts';
 export { moveSteps, type ProviderWrapper, wrapProvider } from './provider/wrap-provider.ts';
 export { withoutOptionalNulls } from './schema/optional-nulls.ts';
+export {
+  listedContextTokens,
+  readContextWindow,
+  type WindowOptions,
+  type WindowServer,
+} from './tokens/context-window.ts';
+export { estimateTokens } from './tokens/estimate-tokens.ts';
+export type { JsonTransport } from './tokens/fetch-json.ts';
+export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
 export { createUploads } from './uploads/create-uploads.ts';
 export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';
+export {
+  type AnswerCacheOptions,
+  type AnswerStore,
+  cacheAnswers,
+  type MemoryAnswerStoreOptions,
+  memoryAnswerStore,
+} from './wrappers/cache-answers.ts';
+export { type FallbackOptions, withFallback } from './wrappers/fallback.ts';
+export {
+  type AnswerPiece,
+  type GuardrailOptions,
+  type GuardrailVerdict,
+  guardrail,
+} from './wrappers/guardrail.ts';
+export { type HedgeOptions, hedgeRequests } from './wrappers/hedge.ts';
+export {
+  logRequests,
+  type RequestLogEntry,
+  type RequestLogHead,
+  type RequestLogOptions,
+} from './wrappers/log-requests.ts';
+export { type RedactionOptions, type RedactionRule, redactText } from './wrappers/redact-text.ts';

@@ -20,6 +20,7 @@ export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-er
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
 export { type LsInput, lsTool } from './files/ls-tool.ts';
+export { applyPatchTool } from './files/patch-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read-tool.ts';
 export { type WriteInput, writeTool } from './files/write-tool.ts';

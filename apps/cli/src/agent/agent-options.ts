@@ -1,23 +1,26 @@
 import type { AgentOptions } from '@millrace/agent';
-import type { Item } from '@millrace/core';
-import { type ModelRequest, type Provider, wrapProvider } from '@millrace/providers';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 
 /** Returns the options that the main agent and its sub-agents share. */
 export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools' | 'instructions'> {
   const { config, chosen, log, observers, clock, ids, onProblem } = options;
   return {
-    provider: withCacheHints(chosen.provider),
+    provider: chosen.provider,
     log,
     observers,
     request: chosen.request,
     limits: limitsOf(config),
     retry: retryOptions,
     compaction: { whenTokens: config.compactAtTokens ?? compactionThreshold(chosen) },
+    cache: cacheOption(config),
     clock,
     ids,
     onDiagnostic: onProblem && ((problem) => onProblem(problem)),
   };
+}
+
+function cacheOption({ cache = '5m' }: BuildOptions['config']): AgentOptions['cache'] {
+  return cache === 'off' ? cache : { ttl: cache };
 }
 
 function limitsOf({ limits }: BuildOptions['config']): AgentOptions['limits'] {
@@ -66,25 +69,4 @@ export function maxAttemptsFor(kind: string): number {
   return Object.hasOwn(attemptsByErrorKind, kind)
     ? (attemptsByErrorKind[kind] ?? defaultMaxAttempts)
     : defaultMaxAttempts;
-}
-
-/**
- * Wraps a provider so that each request marks the parts that the next request repeats: the
- * instructions and the latest messages. Providers with a prompt cache then charge about a tenth of
- * the price for them.
- */
-function withCacheHints(provider: Provider): Provider {
-  return wrapProvider(provider, (request, context, next) => next(addHints(request), context));
-}
-
-function addHints(request: ModelRequest): ModelRequest {
-  const { items, cache } = request;
-  const instructions = items.filter(({ kind }) => kind === 'system').slice(0, 1);
-  const latestInputs = items.filter(isInputOfModel).slice(-2);
-  const upTo = [...instructions, ...latestInputs].map(({ id }) => id);
-  return cache !== undefined || upTo.length === 0 ? request : { ...request, cache: { upTo } };
-}
-
-function isInputOfModel({ kind }: Item): boolean {
-  return kind === 'user' || kind === 'tool';
 }

@@ -324,6 +324,18 @@ describe('the model is told', () => {
     expect(first?.cache?.upTo[0]).toBe('instructions');
     expect(second?.items.map(({ kind }) => kind)).toEqual(['system', 'user', 'assistant', 'tool']);
     expect(second?.cache?.upTo).toEqual(ids([0, 1, 3]));
+    expect(second?.cache?.longLived).toBeUndefined();
+  });
+
+  test.each([
+    ['1h', { longLived: true }],
+    ['off', undefined],
+  ] as const)('cache hints as configured: %s', async (cache, expected) => {
+    const provider = scriptedProvider(['Yes.']);
+    await run(await testAgent({ provider, config: { cache } }));
+    const [sent] = provider.calls;
+    if (expected === undefined) expect(sent?.request).not.toHaveProperty('cache');
+    else expect(sent?.request.cache).toMatchObject(expected);
   });
 
   test('what its configuration asks for', async () => {
@@ -404,7 +416,8 @@ describe('there is an end to', () => {
         JSON.stringify(request).includes('Summarise the'),
       );
     };
-    expect([await asked(tokens - 1), await asked(tokens)]).toEqual([false, true]);
+    // The result of the last call counts too. It has fewer than 200 tokens.
+    expect([await asked(tokens - 200), await asked(tokens)]).toEqual([false, true]);
   });
 });
 

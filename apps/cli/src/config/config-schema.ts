@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type ConfigFile, providerNames, sandboxSettings } from '../contract/config.ts';
+import {
+  type ConfigFile,
+  cacheSettings,
+  providerNames,
+  sandboxSettings,
+} from '../contract/config.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
@@ -155,6 +160,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
     compactAtTokens: count(
       'Context size in tokens at which older turns are summarized. Default: depends on the model.',
     ).optional(),
+    cache: z
+      .enum(cacheSettings)
+      .optional()
+      .describe(
+        'How long the provider caches the prompt, if the provider lets us choose: "5m" or "1h". A longer life costs more to write. "off" sends no cache hints. Default: "5m".',
+      ),
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');
 

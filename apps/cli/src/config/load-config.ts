@@ -47,6 +47,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
+    cache: fromFiles('cache'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,

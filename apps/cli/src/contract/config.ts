@@ -24,6 +24,8 @@ export interface Config {
   readonly store?: string | undefined;
   /** Context size in tokens at which older turns are summarized. Default: depends on the model. */
   readonly compactAtTokens?: number | undefined;
+  /** How long the provider caches what requests repeat. Default: `5m`. */
+  readonly cache?: CacheSetting | undefined;
   /** The files that were read, highest priority first, for `doctor`. */
   readonly files: readonly string[];
   /** Skipped settings and how to fix them. Show them once. */
@@ -133,7 +135,13 @@ export interface ConfigFile {
   readonly mcpServers?: Readonly<Record<string, FileMcpServer>> | undefined;
   readonly store?: string | undefined;
   readonly compactAtTokens?: number | undefined;
+  readonly cache?: CacheSetting | undefined;
 }
+
+/** The values of `cache` in a configuration file. */
+export const cacheSettings = ['5m', '1h', 'off'] as const;
+
+type CacheSetting = (typeof cacheSettings)[number];
 
 interface FileLimits extends Omit<LimitsConfig, 'maxCost'> {
   readonly maxCostUsd?: number | undefined;

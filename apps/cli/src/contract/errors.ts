@@ -23,6 +23,8 @@ type ModelErrorCode =
   | 'no_key'
   /** A local model server does not answer. */
   | 'no_server'
+  /** A local model server runs, but its model is not loaded yet. */
+  | 'server_loading'
   /** The server's address must be configured. */
   | 'no_address';
 

@@ -161,12 +161,12 @@ describe('as text', () => {
     expect(report.split('\n')).toEqual([
       'Requests',
       '',
-      'turn   first   whole   in  out  per s  cost        model',
+      'turn   first   whole   in  cached  out  per s  cost        model',
       expect.stringMatching(
-        /^1\.1 +– +0 ms +~?0 +~?0 +– {2}– +scripted\/script \(overloaded: superseded, retried after 0 ms\)$/,
+        /^1\.1 +– +0 ms +~?0 +– +~?0 +– {2}– +scripted\/script \(overloaded: superseded, retried after 0 ms\)$/,
       ),
-      '1.2     0 ms    0 ms   50    5      –  –           scripted/script',
-      '2.1   200 ms  600 ms  100   20   50.0  0.0025 USD  scripted/script',
+      '1.2     0 ms    0 ms   50     0 %    5      –  –           scripted/script',
+      '2.1   200 ms  600 ms  100    60 %   20   50.0  0.0025 USD  scripted/script',
       '',
       'Tools',
       '',
@@ -175,7 +175,7 @@ describe('as text', () => {
       '',
       '2 turns, 3 requests (1 of them repeated), 1 tool call (1 failed)',
       expect.stringMatching(
-        /^Tokens: (about )?150 in, 25 out, 0\.0025 USD; 60 input tokens from the cache, 0 output tokens for reasoning$/,
+        /^Tokens: (about )?150 in, 25 out, 0\.0025 USD; 60 input tokens from the cache \(40 %\), 0 output tokens for reasoning$/,
       ),
       'Time: model 600 ms, tools 1.5 s, approvals 3.0 s',
       '',
@@ -210,7 +210,7 @@ describe('as text', () => {
     });
     const { stdout } = await inspect(false);
     expect(stdout).toMatch(/snapshot +of \d+ to \d+\n/);
-    expect(stdout).toMatch(/\n2\.1 +– +600 ms +100 +20 +– /);
+    expect(stdout).toMatch(/\n2\.1 +– +600 ms +100 +60 % +20 +– /);
   });
 });
 

@@ -1,4 +1,4 @@
-import { addUsage, noUsage, type Usage } from '@millrace/core';
+import { addUsage, cachedPercent, noUsage, type Usage } from '@millrace/core';
 import { countOf, type TableOptions, textTable } from '../print/text-table.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { usageText } from './record-rows.ts';
@@ -17,7 +17,10 @@ export function reportLines(
   );
   const tools = turns.flatMap((turn) => turn.tools.map((tool) => toolRow(turn.turn, tool)));
   return [
-    ...section('Requests', [requestHead, ...requests], { columns, rightAligned: [1, 2, 3, 4, 5] }),
+    ...section('Requests', [requestHead, ...requests], {
+      columns,
+      rightAligned: [1, 2, 3, 4, 5, 6],
+    }),
     ...section('Tools', [toolHead, ...tools], { columns, rightAligned: [1, 2] }),
     ...totalLines(totals),
   ];
@@ -31,7 +34,7 @@ function section(
   return rows.length < 2 ? [] : [title, '', ...textTable(rows, options), ''];
 }
 
-const requestHead = ['turn', 'first', 'whole', 'in', 'out', 'per s', 'cost', 'model'];
+const requestHead = ['turn', 'first', 'whole', 'in', 'cached', 'out', 'per s', 'cost', 'model'];
 
 function requestRow(turn: number, one: AttemptReport): readonly string[] {
   const { usage, superseded, retryDelayMs } = one;
@@ -44,6 +47,7 @@ function requestRow(turn: number, one: AttemptReport): readonly string[] {
     duration(one.timeToFirstTokenMs),
     duration(one.durationMs),
     usage ? `${about}${usage.input}` : noValue,
+    usage ? percent(usage) : noValue,
     usage ? `${about}${usage.output}` : noValue,
     one.tokensPerSecond?.toFixed(1) ?? noValue,
     usage?.costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' ') || noValue,
@@ -74,9 +78,15 @@ function totalLines(totals: SessionTotals): readonly string[] {
   const asked = totals.approvalMs === 0 ? '' : `, approvals ${duration(totals.approvalMs)}`;
   return [
     `${countOf(turns, 'turn')}, ${countOf(attempts, 'request')}${again}, ${countOf(executions, 'tool call')}${failed}`,
-    `Tokens: ${usageText(usage)}; ${cacheRead} input tokens from the cache, ${reasoning} output tokens for reasoning`,
+    `Tokens: ${usageText(usage)}; ${cacheRead} input tokens from the cache (${percent(usage)}), ${reasoning} output tokens for reasoning`,
     `Time: model ${duration(totals.modelMs)}, tools ${duration(totals.toolMs)}${asked}`,
   ];
+}
+
+/** The share of the input that came from the provider's cache. */
+function percent(usage: Usage): string {
+  const share = cachedPercent(usage);
+  return share === undefined ? noValue : `${share} %`;
 }
 
 function duration(ms: number | undefined): string {

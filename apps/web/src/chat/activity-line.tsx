@@ -1,4 +1,4 @@
-import { type FoldState, totalUsage, type Usage } from '@millrace/core';
+import { cachedPercent, type FoldState, totalUsage, type Usage } from '@millrace/core';
 import { duration, useNow } from '../design/time.tsx';
 import { type ChatSource, useSourceValue } from './state/chat-source.ts';
 import './activity-line.css';
@@ -86,14 +86,20 @@ function compact(count: number): string {
   return format.format(count);
 }
 
+const usageTitle =
+  'Tokens sent and generated in this session, and the share of the sent ones that came from the cache of the provider';
+
 function UsageLine({ source }: { readonly source: ChatSource }) {
-  const { input, output, costs, estimated } = useSourceValue(source, usageOf);
+  const usage = useSourceValue(source, usageOf);
+  const { input, output, costs, estimated } = usage;
   if (input + output === 0) return null;
   const prefix = estimated ? '≈ ' : '';
+  const cached = cachedPercent(usage) ?? 0;
+  const share = cached > 0 ? ` (${cached} % cached)` : '';
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
   return (
-    <span className="activity-usage" title="Tokens sent and generated in this session">
-      {[`${prefix}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
+    <span className="activity-usage" title={usageTitle}>
+      {[`${prefix}${compact(input)} in${share}`, `${compact(output)} out`, ...cost].join(' · ')}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import type { Connection, Task, TaskStatus } from '@millrace/client';
-import { runId } from '@millrace/core';
+import { noUsage, runId, type Usage } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
@@ -11,15 +11,25 @@ interface SessionState {
   readonly connection: Connection;
   readonly status?: TaskStatus;
   readonly tasks?: readonly string[];
+  readonly usage?: Usage;
 }
 
 /** Renders the foot of a session whose log contains a running run. */
-async function renderFoot({ connection, status = 'RUNNING', tasks = ['s'] }: SessionState) {
+async function renderFoot({
+  connection,
+  status = 'RUNNING',
+  tasks = ['s'],
+  usage = noUsage,
+}: SessionState) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
   const { ChatFoot } = await import('./chat-foot.tsx');
   const source = new GrowingSource();
-  source.add(numberDrafts([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
+  const drafts = [
+    factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1),
+    factDraft({ type: 'usage_reported', usage }, 1, 1),
+  ];
+  source.add(numberDrafts(drafts));
   const snapshot = { connection, task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
   const { app, fetched } = fakeApp({ tasks: tasks.map(loopTask) });
@@ -40,6 +50,12 @@ test('the activity is shown and can be stopped', async () => {
   expect(page.text()).toContain('Working');
   expect(page.text()).toContain('Stop');
   expect(page.text()).toContain('Steer');
+});
+
+test('the usage has the share of the input that came from the cache', async () => {
+  const usage = { ...noUsage, input: 1200, cacheRead: 1000, output: 34 };
+  const { page } = await renderFoot({ connection: { state: 'live' }, usage });
+  expect(page.text()).toContain('1.2K in (83 % cached) · 34 out');
 });
 
 test.each<SessionState>([

@@ -1,4 +1,4 @@
-import type { Usage } from '@millrace/core';
+import { cachedPercent, type Usage } from '@millrace/core';
 import { totalOf, type UsageRow } from './overview-rows.ts';
 
 /** A table of usage by agent and model. */
@@ -63,11 +63,12 @@ function Row({ agent, provider, model, tasks, attempts, usage }: UsageRow) {
 }
 
 function Numbers({ usage }: { readonly usage: Usage }) {
-  const { input, output, cacheRead, costs, estimated } = usage;
+  const { input, output, costs, estimated } = usage;
+  const share = cachedPercent(usage);
   return (
     <>
       <td>{count(input)}</td>
-      <td>{input > 0 ? `${Math.round((cacheRead / input) * 100)} %` : '–'}</td>
+      <td>{share === undefined ? '–' : `${share} %`}</td>
       <td>{count(output)}</td>
       <td title={estimated ? 'Partly estimated' : undefined}>
         {costs.length === 0

@@ -5,37 +5,68 @@ import {
   itemId,
   type Part,
   type Source,
-  transcript,
+  toArray,
+  toItem,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
-import type { ModelRequest } from '@millrace/providers';
+import type { ModelRequest, ToolDefinition } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
-import type { Compacted } from '../contract/loop-state.ts';
-import type { ContextFilter, Settings } from '../contract/settings.ts';
+import type { Compacted, LoopState } from '../contract/loop-state.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { Tool } from '../contract/tool.ts';
+import { cacheHints } from './cache-hints.ts';
+import { clipItem } from './clip-item.ts';
 
 /** Builds the request for a model: instructions, the context items and the tools. */
 export async function buildRequest(
   settings: Settings,
   state: FoldState,
-  compacted: Compacted,
-  more: readonly ContextFilter[] = [],
+  { compacted, rejectedReasoning }: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
 ): Promise<ModelRequest> {
   const { instructions, tools, request, output, log, contextFilters } = settings;
-  const context = applyCompaction(transcript(state), compacted);
-  const filtered = [...contextFilters, ...more].reduce((items, filter) => filter(items), context);
+  const accepted = withoutReasoning(state, rejectedReasoning);
+  const context = applyCompaction(accepted, compacted);
+  const filtered = contextFilters.reduce((items, filter) => filter(items), context);
   const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
   const items = await Promise.all(filtered.map((item) => withBytes(item, log.blobs)));
-  const definitions = [...tools.values()].map(({ name, description, inputSchema }) => ({
-    name,
-    description,
-    inputSchema,
-  }));
+  const definitions = [...tools.values()].flatMap(toolDefinition);
+  const sent = prompt === undefined ? items : [systemItem(prompt), ...items];
+  const cache = request.cache ?? cacheHints(sent, settings.cache, state.session);
   return {
     ...request,
-    items: prompt === undefined ? items : [systemItem(prompt), ...items],
+    items: sent,
+    ...(cache && { cache }),
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
+}
+
+/** The provider asks for MCP approvals by itself, so no request declares the tool that answers. */
+function toolDefinition(tool: Tool): readonly ToolDefinition[] {
+  const { name, description, inputSchema, strict, answers, providerOptions } = tool;
+  if (answers === 'openai.mcp_approval') return [];
+  return [
+    {
+      name,
+      description,
+      inputSchema,
+      ...(strict !== undefined && { strict }),
+      ...(answers !== undefined && { answers }),
+      ...(providerOptions !== undefined && { providerOptions }),
+    },
+  ];
+}
+
+/**
+ * The transcript without the reasoning of the turns before this one. A provider has rejected it, and
+ * it stays out, so that the prefix of later requests does not change again.
+ */
+function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[] {
+  return toArray(state.items).map((itemState) => {
+    const item = toItem(itemState);
+    if (itemState.turn >= beforeTurn || item.kind !== 'assistant') return item;
+    return { ...item, parts: item.parts.filter(({ kind }) => kind !== 'reasoning') };
+  });
 }
 
 function systemItem(text: string): Item {
@@ -75,12 +106,16 @@ async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
 
 /**
  * The context items: the transcript without the items that the summary covers, plus the summary.
+ * Some items are clipped, because they did not fit.
  */
 export function applyCompaction(
   items: readonly Item[],
-  { covered, summary }: Compacted,
+  { covered, summary, clipped }: Compacted,
 ): readonly Item[] {
-  const remaining = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  const remaining = items
+    .filter(({ id, parts }) => parts.length > 0 && !covered.has(id))
+    .map((item) => clipItem(item, clipped.get(item.id) ?? Number.POSITIVE_INFINITY))
+    .filter(({ parts }) => parts.length > 0);
   return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
 }
 

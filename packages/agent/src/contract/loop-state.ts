@@ -30,6 +30,11 @@ export interface LoopState {
   readonly hasInput: boolean;
   /** The result of the last compaction. */
   readonly compacted: Compacted;
+  /**
+   * The turn in which a provider last rejected reasoning. The reasoning of earlier turns is not sent
+   * again. 0 if none was rejected.
+   */
+  readonly rejectedReasoning: number;
   /** Tokens of the last request and its answer: an estimate for the next request. */
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
@@ -47,6 +52,8 @@ export interface Compacted {
   readonly covered: ReadonlySet<ItemId>;
   /** The text that replaces the compacted items. */
   readonly summary: string | undefined;
+  /** Items that are sent clipped, with their maximum length in characters. */
+  readonly clipped: ReadonlyMap<ItemId, number>;
 }
 
 interface RunState {
@@ -127,7 +134,8 @@ export const emptyLoopState: LoopState = {
   lastStop: undefined,
   lastError: undefined,
   hasInput: false,
-  compacted: { covered: new Set(), summary: undefined },
+  rejectedReasoning: 0,
+  compacted: { covered: new Set(), summary: undefined, clipped: new Map() },
   lastTokens: 0,
   agent: undefined,
   standingApprovals: new Map(),

@@ -55,6 +55,7 @@ export interface Settings {
   readonly whileAsking: 'wait' | 'park';
   readonly compaction: Compaction | undefined;
   readonly contextFilters: readonly ContextFilter[];
+  readonly cache: CacheSettings;
   readonly limits: Limits;
   readonly retry: RetrySettings;
   readonly onInterrupted: 'keep' | 'retry';
@@ -117,6 +118,15 @@ export interface Compaction {
   /** The prompt for the summary. `false` drops old items without a summary. */
   readonly summarize: string | false;
 }
+
+/**
+ * Whether requests mark what the next request repeats, so that the provider caches it. `auto`: with
+ * the provider's usual lifetime. An object sets the lifetime: about 5 minutes, or an hour or more.
+ */
+export type CacheOption = 'auto' | 'off' | Exclude<CacheSettings, 'off'>;
+
+/** The prompt cache settings of an agent. */
+export type CacheSettings = 'off' | { readonly ttl: '5m' | '1h' };
 
 /** Changes the items that are sent to a model. The transcript does not change. */
 export type ContextFilter = (items: readonly Item[]) => readonly Item[];

@@ -11,6 +11,7 @@ import type {
   TraceContext,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
+import type { BuiltInTool, ToolProviderOptions } from '@millrace/providers';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
 
@@ -41,6 +42,15 @@ export interface Tool {
   readonly startsSession: boolean;
   /** The agent that takes over after the turn with this call. */
   readonly handsOff?: HandOff | undefined;
+  /** Whether the provider enforces the schema. Default: the provider's own default. */
+  readonly strict?: boolean | undefined;
+  /**
+   * The built-in tool of a provider whose calls this tool answers. The tool gets the input that
+   * `BuiltInTool` documents. Default: none.
+   */
+  readonly answers?: BuiltInTool | undefined;
+  /** Fields of the tool in requests, by provider. Default: none. */
+  readonly providerOptions?: ToolProviderOptions | undefined;
   /** One line for the user: what the call is about to do. */
   summarize(input: unknown): string;
   /** Validates the input. The problem text is written for the model. */

@@ -47,7 +47,7 @@ export async function requestAt(
   const same = settings.providers.find((one) => one.id === id && one.model === model);
   const provider = same ?? settings.providers[0];
   if (provider === undefined) return { ...asked, described: undefined, notes: [nowNote] };
-  const request = await buildRequest(settings, state, loop.compacted);
+  const request = await buildRequest(settings, state, loop);
   const notes = same === undefined ? [nowNote, otherNote(asked, provider)] : [nowNote];
   if (provider.describe === undefined)
     return { ...asked, described: describeModelRequest(request), notes: [...notes, plainNote] };

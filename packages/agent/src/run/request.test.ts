@@ -123,12 +123,19 @@ describe('a history that is refused', () => {
     expect(provider.calls).toHaveLength(3);
   });
 
-  test('is sent with its reasoning in the next turn, which may drop it again', async () => {
+  test('is sent without that reasoning in later turns too, so that the cached prefix stays', async () => {
+    const script = [thinks('a'), fails('history_rejected'), thinks('b'), thinks('c'), 'All.'];
+    const provider = scriptedProvider(script);
+    expect((await run(provider)).text).toBe('All.');
+    expect(thoughtsIn(provider)).toEqual([0, 1, 0, 1, 2]);
+  });
+
+  test('loses newer reasoning too if that is refused in a later turn', async () => {
     const refused = fails('history_rejected');
     const script = [thinks('a'), refused, thinks('b'), refused, 'Both.'];
     const provider = scriptedProvider(script);
     expect((await run(provider)).text).toBe('Both.');
-    expect(thoughtsIn(provider)).toEqual([0, 1, 0, 2, 0]);
+    expect(thoughtsIn(provider)).toEqual([0, 1, 0, 1, 0]);
   });
 
   test('keeps its reasoning after other errors', async () => {

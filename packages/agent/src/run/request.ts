@@ -2,10 +2,8 @@ import type { DraftRecord, ErrorInfo, ItemId } from '@millrace/core';
 import type { Provider, ProviderError, ResponseEnd } from '@millrace/providers';
 import { halted, raceAbort, wait } from '../abortable.ts';
 import { buildRequest } from '../context/build-request.ts';
-import { dropReasoning } from '../context/filters.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { ContextFilter } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 
@@ -29,8 +27,6 @@ export class TurnRequest {
   #failures = 0;
   #turn = 0;
   #providers: readonly Provider[] = [];
-  /** Set after a provider refused old reasoning: it is not sent again in this turn. */
-  #filters: readonly ContextFilter[] = [];
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -47,7 +43,7 @@ export class TurnRequest {
     if (provider === undefined) return;
     const at = { turn: turn.turn, attempt: turn.attempt + 1 };
     const { state, loop } = journal;
-    const work = buildRequest(settings, state, loop.compacted, this.#filters);
+    const work = buildRequest(settings, state, loop);
     const request = await raceAbort(work, signal);
     if (request === halted || phase.isAborting) return;
     const kind = 'assistant';
@@ -84,29 +80,31 @@ export class TurnRequest {
     if (turn === this.#turn) return;
     this.#turn = turn;
     this.#failures = 0;
-    this.#filters = [];
   }
 
   /** Ends the response and keeps the partial answer. */
   #finalDrafts(
     at: { readonly turn: number; readonly attempt: number },
     itemId: ItemId,
-    { error, stop, usage }: ResponseEnd,
+    { error, stop, usage, details }: ResponseEnd,
   ): readonly DraftRecord[] {
     if (this.#context.phase.isAborting)
-      return [responseFinished(at, itemId, { reason: 'aborted' }, usage)];
-    if (error === undefined) return [responseFinished(at, itemId, stop, usage)];
+      return [responseFinished(at, itemId, { reason: 'aborted' }, usage, details)];
+    if (error === undefined) return [responseFinished(at, itemId, stop, usage, details)];
     return [
       { ...at, fact: { type: 'error_reported', error: withRetryHint(error) } },
-      responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage),
+      responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage, details),
     ];
   }
 
   /** Delay before the next attempt. Undefined if there is none. */
   #retryDelay(error: ProviderError): number | undefined {
-    const { retry, providers, random } = this.#context.settings;
+    const { settings, journal } = this.#context;
+    const { retry, providers, random } = settings;
     const failures = ++this.#failures;
-    const dropsReasoning = error.retry === 'once_without_reasoning' && this.#filters.length === 0;
+    // The next request leaves the reasoning out, because the log says that it was rejected.
+    const isRejectedAgain = journal.loop.rejectedReasoning === this.#turn;
+    const dropsReasoning = error.retry === 'once_without_reasoning' && !isRejectedAgain;
     const maxAttempts = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
     const attemptsByRetry = { yes: maxAttempts, once: 2, no: 1 };
     const allowed = dropsReasoning
@@ -116,8 +114,6 @@ export class TurnRequest {
         : 1;
     const hintMs = error.retryAfterMs ?? 0;
     if (failures < Math.min(allowed, maxAttempts) && hintMs <= retry.maxDelayMs) {
-      if (error.retry === 'once_without_reasoning')
-        this.#filters = [dropReasoning({ keepAnswers: 0 })];
       const backoffMs = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
       return Math.max(hintMs, Math.round(backoffMs * (0.5 + random() / 2)));
     }

@@ -1,4 +1,5 @@
 import type { AgentEvent, JsonObject } from '@millrace/core';
+import type { BuiltInTool } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Tool, ToolContext, ToolExecution } from '../contract/tool.ts';
@@ -34,6 +35,19 @@ export interface ToolOptions<Input extends Schema> {
   readonly startsSession?: boolean | undefined;
   /** The agent that takes over after the turn. Default: none. */
   readonly handsOff?: Tool['handsOff'];
+  /**
+   * Asks the provider to enforce the schema on the model's arguments. Default: the provider's own
+   * default.
+   */
+  readonly strict?: boolean | undefined;
+  /**
+   * The built-in tool of a provider whose calls this tool answers, for example `openai.shell`. That
+   * provider declares its own tool, and others declare this one. `BuiltInTool` documents the input.
+   * Default: none.
+   */
+  readonly answers?: Tool['answers'];
+  /** Fields of the tool in requests, by provider. Default: none. */
+  readonly providerOptions?: Tool['providerOptions'];
   /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   /** Runs the tool. */
@@ -67,9 +81,20 @@ const optionNames = {
   retries: true,
   startsSession: true,
   handsOff: true,
+  strict: true,
+  answers: true,
+  providerOptions: true,
   summarize: true,
   execute: true,
 } as const;
+const builtInTools: Readonly<Record<BuiltInTool, true>> = {
+  'openai.shell': true,
+  'openai.local_shell': true,
+  'openai.apply_patch': true,
+  'openai.computer': true,
+  'openai.tool_search': true,
+  'openai.mcp_approval': true,
+};
 const defaultOutputLength = 30_000;
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -85,6 +110,9 @@ export function defineTool<const Name extends string, Input extends Schema>(
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
   assertKnownFields<ToolOptions<Input>>(options, optionNames);
+  const { answers } = options;
+  if (answers !== undefined && !Object.hasOwn(builtInTools, answers))
+    throw badBuiltIn(name, answers);
   for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
     if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {
@@ -98,6 +126,9 @@ export function defineTool<const Name extends string, Input extends Schema>(
     retries: options.retries ?? 0,
     startsSession: options.startsSession ?? false,
     handsOff: options.handsOff,
+    ...(options.strict !== undefined && { strict: options.strict }),
+    ...(options.answers !== undefined && { answers: options.answers }),
+    ...(options.providerOptions !== undefined && { providerOptions: options.providerOptions }),
     summarize: (given) => summarize?.(given as never) ?? name,
     validate: (given) => validateWithSchema(input, given),
     isCall: (event): event is never => isCall(name, input, event),
@@ -123,6 +154,12 @@ function schemaOf(name: string, schema: Schema): JsonObject {
 function badName(name: string): AgentError {
   const message = `Cannot define tool ${JSON.stringify(name)}: the name must have 1 to 64 letters, digits, _ or -`;
   return new AgentError('bad_option', message, { tool: name });
+}
+
+function badBuiltIn(name: string, answers: string): AgentError {
+  const known = Object.keys(builtInTools).join(', ');
+  const message = `Cannot define tool ${name}: there is no built-in tool ${answers}. Use one of ${known}`;
+  return new AgentError('bad_option', message, { tool: name, field: 'answers' });
 }
 
 function badNumber(name: string, key: string, value: unknown): AgentError {

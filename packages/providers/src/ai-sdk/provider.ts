@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { type Delta, DeltaWriter, type Usage } from '@millrace/core';
+import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
@@ -160,11 +161,13 @@ class ModelResponseReader {
   }
 
   #endDetails(): Omit<ResponseEnd, 'stop'> {
-    const { usage, model, responseId } = this.#reader;
+    const { usage, model, responseId, metadata } = this.#reader;
+    const details = toDetails({ model, responseId, other: metadata });
     return {
       usage: completedUsage(usage, () => this.#estimate()),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
+      ...(details === undefined ? {} : { details }),
     };
   }
 

@@ -133,6 +133,14 @@ describe('settings', () => {
     },
   );
 
+  test('the cache key is an option of OpenAI, and the caller’s own key is kept', async () => {
+    const cache = { upTo: [], key: 'k' };
+    const { call } = await sentOptions({ cache, providerOptions: { openai: { user: 'u' } } });
+    expect(call.providerOptions).toEqual({ openai: { promptCacheKey: 'k', user: 'u' } });
+    const own = { openai: { promptCacheKey: 'mine' } };
+    expect((await sentOptions({ cache, providerOptions: own })).call.providerOptions).toEqual(own);
+  });
+
   test('cache points are sent to the providers that support them', async () => {
     const first = item('system', textPart('rules'));
     const { call } = await sentOptions({

@@ -5,7 +5,7 @@ import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
-import { checkRequest } from '../wire/check-request.ts';
+import { checkRequest, refuseUnsupported } from '../wire/check-request.ts';
 import { promptOf } from './messages.ts';
 import type { CallExtras } from './options.ts';
 import { type Schema, toolOptions } from './tools.ts';
@@ -20,6 +20,7 @@ export function callOptions(
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   checkRequest(request);
+  refuseUnsupported(request, 'the AI SDK', ['candidates', 'logprobs']);
   try {
     return optionsOf(request, owner, extras);
   } catch (error) {
@@ -47,7 +48,7 @@ function optionsOf(
     ...(stopSequences === undefined ? {} : { stopSequences: [...stopSequences] }),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(output === undefined ? {} : { responseFormat: jsonFormat(output) }),
-    ...(request.providerOptions === undefined ? {} : grouped(request.providerOptions)),
+    ...providerOptions(request),
     ...(extras.headers === undefined ? {} : { headers: mergeHeaders(readHeaders(extras.headers)) }),
   };
 }
@@ -56,11 +57,19 @@ function jsonFormat({ name, schema }: NonNullable<ModelRequest['output']>) {
   return { type: 'json', name, schema: schema as Schema } as const;
 }
 
-function grouped(options: JsonObject): Pick<LanguageModelV4CallOptions, 'providerOptions'> {
-  const groups = Object.entries(options).map(([key, group]) => {
-    if (isObject(group)) return [key, group] as const;
-    const way = `put it under the provider's name, as in { anthropic: { ${key}: … } }`;
-    throw fault('invalid_request', `providerOptions.${key} is not an object; ${way}`);
+/** The caller's options, and the cache key for OpenAI's models. */
+function providerOptions({
+  providerOptions: options,
+  cache,
+}: ModelRequest): Pick<LanguageModelV4CallOptions, 'providerOptions'> {
+  const key = cache?.key ? { promptCacheKey: cache.key } : undefined;
+  if (options === undefined && key === undefined) return {};
+  const groups = Object.entries(options ?? {}).map(([name, group]) => {
+    if (isObject(group)) return [name, group] as const;
+    const way = `put it under the provider's name, as in { anthropic: { ${name}: … } }`;
+    throw fault('invalid_request', `providerOptions.${name} is not an object; ${way}`);
   });
-  return { providerOptions: Object.fromEntries(groups) };
+  const given: Record<string, JsonObject> = Object.fromEntries(groups);
+  const openai = key && { openai: { ...key, ...given['openai'] } };
+  return { providerOptions: { ...given, ...openai } };
 }

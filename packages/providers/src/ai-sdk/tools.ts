@@ -7,6 +7,8 @@ import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model
 import { checkJson } from '../wire/check-shape.ts';
 import type { CallExtras } from './options.ts';
 
+type ProviderOptions = NonNullable<LanguageModelV4FunctionTool['providerOptions']>;
+
 /** The SDK's type of a JSON Schema. */
 export type Schema = LanguageModelV4FunctionTool['inputSchema'];
 
@@ -28,13 +30,16 @@ export function toolOptions(
 }
 
 function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
-  const { name, description, inputSchema, strict } = tool;
+  const { name, description, inputSchema, strict, providerOptions } = tool;
   return {
     type: 'function',
     name,
     ...(description === undefined ? {} : { description }),
     inputSchema: inputSchema as Schema,
     ...(strict === undefined ? {} : { strict }),
+    ...(providerOptions === undefined
+      ? {}
+      : { providerOptions: providerOptions as ProviderOptions }),
   };
 }
 

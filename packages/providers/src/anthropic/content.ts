@@ -9,6 +9,7 @@ import {
   mediaTypeOf,
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
+import { withOptions } from '../wire/provider-options.ts';
 
 /** A text block. Undefined for text without visible characters, which the API rejects. */
 export function textBlock(text: string): JsonObject | undefined {
@@ -33,7 +34,10 @@ export function contentBlock(part: ContentPart): JsonObject | undefined {
  * described as text.
  */
 export function attachmentBlock(part: Attachment): JsonObject {
-  return nativeAttachment(part) ?? { type: 'text', text: describeAttachment(part) };
+  const native = nativeAttachment(part);
+  return native === undefined
+    ? { type: 'text', text: describeAttachment(part) }
+    : withOptions(native, part.options);
 }
 
 /** An image or document block. Undefined for other types. */

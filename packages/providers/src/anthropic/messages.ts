@@ -22,6 +22,8 @@ export interface MessageTurn {
 interface Conversation {
   readonly system: readonly JsonObject[];
   readonly turns: readonly MessageTurn[];
+  /** How many cache points the conversation has. */
+  readonly cachePoints: number;
 }
 
 /** What a model accepts in a conversation. */
@@ -42,15 +44,15 @@ export function conversationOf(
   cache: CacheHints | undefined,
   rules: ConversationRules,
 ): Conversation {
-  const points = new CachePoints(cache?.longLived === true);
+  const points = new CachePoints(cacheControl(cache));
   const unpaired = unpairedParts(messages);
   const start = messages.findIndex((message) => roleOf(message) !== 'system');
   const later = start < 0 ? [] : messages.slice(start);
   const system: JsonObject[] = [];
   for (const message of messages.slice(0, messages.length - later.length)) {
     const blocks = definedBlocks(message, unpaired);
-    if (message.isCachePoint) points.addAfter(blocks);
     system.push(...blocks);
+    if (message.isCachePoint) points.addAfter(system);
   }
   const turns: { role: MessageTurn['role']; content: JsonObject[] }[] = [];
   for (const [index, message] of later.entries()) {
@@ -58,13 +60,17 @@ export function conversationOf(
     const blocks = definedBlocks(message, unpaired).map((block) =>
       role === 'user' && roleOf(message) === 'system' ? asInstruction(block) : block,
     );
-    if (message.isCachePoint) points.addAfter(blocks);
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...blocks);
     else if (blocks.length > 0) turns.push({ role, content: blocks });
+    if (message.isCachePoint) points.addAfter(turns.at(-1)?.content ?? system);
   }
   const marked = turns.map(({ role, content }) => ({ role, content: points.applyTo(content) }));
-  return { system: points.applyTo(system), turns: withValidEnds(marked, rules) };
+  return {
+    system: points.applyTo(system),
+    turns: withValidEnds(marked, rules),
+    cachePoints: points.count,
+  };
 }
 
 /**
@@ -219,7 +225,7 @@ function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
 }
 
 function toolUseBlock(part: SentToolCall): JsonObject {
-  const { container: _elsewhere, ...rest } = stateOf(part) ?? {};
+  const { container: _elsewhere, abort_reason: _why, ...rest } = stateOf(part) ?? {};
   const { toolCallId: id, name, input } = part;
   return { ...rest, type: 'tool_use', id, name, input };
 }
@@ -227,8 +233,22 @@ function toolUseBlock(part: SentToolCall): JsonObject {
 function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {
   const value = wellFormedValue(given);
   if (!isObject(value) || name === containerName) return undefined;
-  // Arguments that are not JSON are stored as text, which the API would reject.
-  return typeof value['input'] === 'string' ? { ...value, input: {} } : value;
+  const { abort_reason: _why, ...block } = value;
+  const content = block['content'];
+  return {
+    ...block,
+    // Arguments that are not JSON are stored as text, which the API would reject.
+    ...(typeof block['input'] === 'string' ? { input: {} } : {}),
+    ...(content === undefined ? {} : { content: withoutAbortReason(content) }),
+  };
+}
+
+/** The API sends the reason why a tool was aborted, but rejects it in the history. */
+function withoutAbortReason(content: JsonValue): JsonValue {
+  if (Array.isArray(content)) return content.map(withoutAbortReason);
+  if (!isObject(content)) return content;
+  const { abort_reason: _why, ...rest } = content;
+  return rest;
 }
 
 function toolResultBlock(part: ToolResultPart): JsonObject {
@@ -281,40 +301,36 @@ function textField(value: JsonValue, key: string): string | undefined {
   return isObject(value) ? textIn(value, key) : undefined;
 }
 
-/** The API accepts at most this many cache points in one request. */
-const maxPoints = 4;
-
 /** The API accepts no cache point on a thinking block. */
 const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
-/** Collects cache points and writes them on some of the blocks. */
+/** The mark after which the API stores the prefix. */
+export function cacheControl(cache: CacheHints | undefined): JsonObject {
+  return { type: 'ephemeral', ...(cache?.longLived ? { ttl: '1h' } : {}) };
+}
+
+/** Collects cache points and writes them on their blocks. */
 class CachePoints {
-  readonly #points: JsonObject[] = [];
+  readonly #points = new Set<JsonObject>();
   readonly #control: JsonObject;
 
-  constructor(isLongLived: boolean) {
-    this.#control = { type: 'ephemeral', ...(isLongLived ? { ttl: '1h' } : {}) };
+  constructor(control: JsonObject) {
+    this.#control = control;
+  }
+
+  get count(): number {
+    return this.#points.size;
   }
 
   /** Adds a cache point after these blocks. */
   addAfter(blocks: readonly JsonObject[]): void {
     const last = blocks.findLast(({ type }) => !uncacheable.has(type));
-    if (last !== undefined) this.#points.push(last);
+    if (last !== undefined) this.#points.add(last);
   }
 
-  /**
-   * Returns the blocks with their cache points. If there are too many, the first point stays, which
-   * other sessions share, and the last ones.
-   */
   applyTo(blocks: readonly JsonObject[]): readonly JsonObject[] {
-    const kept = this.#kept();
     return blocks.map((block) =>
-      kept.has(block) ? { ...block, cache_control: this.#control } : block,
+      this.#points.has(block) ? { ...block, cache_control: this.#control } : block,
     );
-  }
-
-  #kept(): ReadonlySet<JsonObject> {
-    if (this.#points.length <= maxPoints) return new Set(this.#points);
-    return new Set([...this.#points.slice(0, 1), ...this.#points.slice(1 - maxPoints)]);
   }
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { AnthropicTool } from '../contract/hosted-tools.ts';
 import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
@@ -29,10 +29,11 @@ export interface AnthropicOptions extends ApiOptions {
    */
   readonly systemMessages?: boolean | undefined;
   /**
-   * Tools that Anthropic runs, in the format of its API: `{ type: 'web_search_20250305', … }`.
-   * Default: none.
+   * Tools in the format of the API: those that Anthropic runs, such as `{ type:
+   * 'web_search_20250305', name: 'web_search' }`, and those whose format it defines. A tool replaces
+   * the request's tool of the same name. Default: none.
    */
-  readonly hostedTools?: readonly JsonObject[] | undefined;
+  readonly extraTools?: readonly AnthropicTool[] | undefined;
   /**
    * Streams arguments as the model writes them, not value by value. They can turn out to be invalid
    * JSON. Default: false.

@@ -1,4 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
+import { anthropicCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { anthropicFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -32,6 +33,8 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
     {
       ...{ provider, model, authorize, framing },
       http: (request) => anthropicRequest(request, options, host),
+      // The clouds have other endpoints for this.
+      ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
       reader: (context) => {
         const outputTool = outputToolName(context.request, options);
         return new AnthropicReader(context, { provider, model, outputTool });

@@ -5,10 +5,11 @@ import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
+import { refuseUnsupported } from '../wire/check-request.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import type { MessagesHost } from './host.ts';
-import { conversationOf, type MessageTurn } from './messages.ts';
+import { cacheControl, conversationOf, type MessageTurn } from './messages.ts';
 import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
@@ -21,15 +22,21 @@ export function anthropicRequest(
 ): HttpRequest {
   const { model, betas: requested = [] } = options;
   const { provider } = host;
-  const messages = toMessages(request, { provider, model, ids: toolCallIds });
-  const { system, turns } = conversationOf(messages, request.cache, rulesOf(options, host));
+  refuseUnsupported(request, 'the Messages API', ['candidates', 'logprobs']);
+  const maxCachePoints = maxPoints - ownPoints(request, options);
+  const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
+  const conversation = conversationOf(messages, request.cache, rulesOf(options, host));
+  const { system, turns, cachePoints } = conversation;
   const container = containerOf(messages);
   const betas = betasFor(requested, turns);
   const headers = headersFor(options, betas, host);
   const warnings: string[] = [];
   const body: JsonObject = {
     ...host.fields(options, betas),
-    ...settingFields(request, options, turns, warnings),
+    ...withCachedTools(
+      settingFields(request, options, turns, warnings),
+      cachePoints > 0 && cachePoints < maxCachePoints ? cacheControl(request.cache) : undefined,
+    ),
     ...(system.length === 0 ? {} : { system }),
     messages: turns.map(({ role, content }) => ({ role, content })),
     ...(container === undefined ? {} : { container }),
@@ -72,6 +79,29 @@ function rulesOf(options: AnthropicOptions, host: MessagesHost) {
     takesSystemMessages: options.systemMessages ?? isTaken,
     takesPrefill: traits.prefill,
   };
+}
+
+/** The API accepts at most this many cache points in one request. */
+const maxPoints = 4;
+
+/** The cache points that the caller set on tools. */
+function ownPoints({ tools = [] }: ModelRequest, { extraTools = [] }: AnthropicOptions): number {
+  const given = [...extraTools, ...tools.map((tool) => tool.providerOptions?.anthropic ?? {})];
+  return Math.min(maxPoints, given.filter((tool) => 'cache_control' in tool).length);
+}
+
+/**
+ * Adds a cache point after the tools, which precede everything else. They stay cached if the
+ * instructions change.
+ */
+function withCachedTools(fields: JsonObject, control: JsonObject | undefined): JsonObject {
+  const tools = objectsIn(fields, 'tools');
+  // The API rejects a point on a tool that is loaded later.
+  const last = tools.findLastIndex((tool) => tool['defer_loading'] !== true);
+  if (control === undefined || last < 0 || tools.some((tool) => 'cache_control' in tool))
+    return fields;
+  const marked = { ...tools[last], cache_control: control };
+  return { ...fields, tools: tools.with(last, marked) };
 }
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,6 +1,8 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import { textIn } from '../json/fields.ts';
 import { anthropicStrictRules, enforcedSchema, strictSchema } from '../schema/strict-schema.ts';
+import { withToolOptions } from '../wire/provider-options.ts';
 import { type AnthropicOptions, traitsOf } from './options.ts';
 
 export interface ToolFields {
@@ -16,10 +18,10 @@ export function toolFields(
   warnings: string[],
 ): ToolFields {
   const { tools = [], toolChoice } = request;
-  const hosted = options.hostedTools ?? [];
+  const hosted: readonly JsonObject[] = options.extraTools ?? [];
   // The agent can run a tool of Anthropic's design, such as `bash`. The API rejects a second tool of
   // that name.
-  const replaced = new Set(hosted.map(({ name }) => name));
+  const replaced = new Set(hosted.map((tool) => textIn(tool, 'name')));
   const functions = tools.filter(({ name }) => !replaced.has(name));
   const allTools = [...functions.map((tool) => toolField(tool, options, warnings)), ...hosted];
   if (outputTool !== undefined && request.output !== undefined) {
@@ -51,20 +53,22 @@ function outputChoice(choice: ToolChoice | undefined): ToolChoice {
 }
 
 function toolField(
-  { name, description, inputSchema, strict }: ToolDefinition,
+  tool: ToolDefinition,
   { eagerInputStreaming }: AnthropicOptions,
   warnings: string[],
 ): JsonObject {
+  const { name, description, inputSchema, strict } = tool;
   const sent = strict
     ? enforcedSchema({ name, schema: inputSchema }, anthropicStrictRules, warnings)
     : { schema: inputSchema, strict: false };
-  return {
+  const field = {
     name,
     ...(description === undefined ? {} : { description }),
     input_schema: objectSchema(sent.schema),
     ...(sent.strict ? { strict: true } : {}),
     ...(eagerInputStreaming === true ? { eager_input_streaming: true } : {}),
   };
+  return withToolOptions(field, tool, 'anthropic');
 }
 
 /** The API rejects a schema without a type. */

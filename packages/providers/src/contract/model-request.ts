@@ -1,4 +1,5 @@
 import type { Item, ItemId, JsonObject } from '@millrace/core';
+import type { DeclaredBuiltInTool } from './built-in-tool.ts';
 
 /**
  * A request to a model, independent of any provider. Each wire translates it into its own format.
@@ -22,6 +23,17 @@ export interface ModelRequest {
   readonly topP?: number | undefined;
   /** Texts that end the answer. Default: none. */
   readonly stopSequences?: readonly string[] | undefined;
+  /**
+   * Number of answers. The first one is the item; `alternativesOf` reads the others. Anthropic and
+   * the Responses API have only one answer and refuse more. Default: 1.
+   */
+  readonly candidates?: number | undefined;
+  /**
+   * Asks for the log probability of each token of the answer, and of this many likely alternatives
+   * to it: 0 to 20. `logprobsOf` reads them from a text part. Anthropic has none and refuses it.
+   * Default: no log probabilities.
+   */
+  readonly logprobs?: number | undefined;
   /** Prompt caching hints. Default: none. */
   readonly cache?: CacheHints | undefined;
   /**
@@ -44,7 +56,46 @@ export interface ToolDefinition {
    * default.
    */
   readonly strict?: boolean | undefined;
+  /**
+   * The built-in tool of a provider whose calls this tool answers. That provider declares its own
+   * tool, and other providers declare this one as a function. Default: none.
+   */
+  readonly answers?: DeclaredBuiltInTool | undefined;
+  /**
+   * Fields of the tool, by provider: `{ anthropic: { defer_loading: true } }`. They are merged like
+   * the `providerOptions` of the request. Default: none.
+   */
+  readonly providerOptions?: ToolProviderOptions | undefined;
 }
+
+/** Fields that some providers have for a tool, by provider. Other providers ignore them. */
+export interface ToolProviderOptions {
+  readonly anthropic?: AnthropicToolOptions | undefined;
+  readonly openai?: OpenaiToolOptions | undefined;
+  readonly [provider: string]: JsonObject | undefined;
+}
+
+/** Fields of a tool for Anthropic. */
+export type AnthropicToolOptions = JsonObject & {
+  /** Whether the model gets the definition only after it has found the tool with tool search. */
+  readonly defer_loading?: boolean;
+  /** Who may call the tool: the model (`direct`), or its code in a container. */
+  readonly allowed_callers?: readonly string[];
+  /** Examples of valid inputs. */
+  readonly input_examples?: readonly JsonObject[];
+  /** Streams the arguments as the model writes them. They can turn out to be invalid JSON. */
+  readonly eager_input_streaming?: boolean;
+};
+
+/** Fields of a tool for OpenAI's Responses API. */
+export type OpenaiToolOptions = JsonObject & {
+  /** Whether the model gets the definition only after it has found the tool with tool search. */
+  readonly defer_loading?: boolean;
+  /** Who may call the tool: the model (`direct`), or its program (`programmatic`). */
+  readonly allowed_callers?: readonly ('direct' | 'programmatic')[];
+  /** The JSON Schema of the result. */
+  readonly output_schema?: JsonObject;
+};
 
 /**
  * Which tools the model may call. `required`: any tool, but at least one. A name: exactly that

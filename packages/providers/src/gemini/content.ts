@@ -8,6 +8,7 @@ import {
   mediaTypeOf,
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
+import { withOptions } from '../wire/provider-options.ts';
 
 /** Converts text, JSON, a picture or a document to a part of the API. */
 export function contentPart(part: ContentPart): JsonObject {
@@ -27,7 +28,10 @@ export function contentPart(part: ContentPart): JsonObject {
  * described as text.
  */
 export function attachmentPart(part: Attachment): JsonObject {
-  return nativeAttachment(part) ?? { text: describeAttachment(part) };
+  const native = nativeAttachment(part);
+  return native === undefined
+    ? { text: describeAttachment(part) }
+    : withOptions(native, part.options);
 }
 
 /** Media of a type that the API accepts. Undefined for other types. */

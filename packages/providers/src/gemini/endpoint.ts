@@ -1,3 +1,4 @@
+import type { JsonObject } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -22,6 +23,10 @@ export interface GoogleEndpoint extends StateOwner {
   /** True if the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
+  /** Tools that Google runs. */
+  readonly extraTools: readonly JsonObject[];
+  /** True if the API sends the calls and results of its own tools only on request. */
+  readonly asksForHostedCalls: boolean;
 }
 
 interface VertexLocation {

@@ -1,4 +1,5 @@
 import type { GoogleAccessToken } from '../clouds/google-token.ts';
+import type { GeminiTool } from '../contract/hosted-tools.ts';
 import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
@@ -6,7 +7,7 @@ import type { ApiOptions } from '../wire/api-options.ts';
  * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
  * `GOOGLE_API_KEY`.
  */
-export interface GeminiOptions extends ApiOptions {
+export interface GeminiOptions extends ApiOptions, GoogleToolOptions {
   /**
    * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
    * Default: attachments are sent inside of each request.
@@ -14,8 +15,17 @@ export interface GeminiOptions extends ApiOptions {
   readonly uploads?: Uploads | undefined;
 }
 
+/** Options of both of Google's APIs. */
+export interface GoogleToolOptions {
+  /**
+   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Before generation 3,
+   * models do not accept them beside the tools of a request. Default: none.
+   */
+  readonly extraTools?: readonly GeminiTool[] | undefined;
+}
+
 /** Options of `vertex`. */
-export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
+export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOptions {
   /** The id of the Google Cloud project. */
   readonly project: string;
   /** For example `global` or `europe-west4`. */

@@ -1,5 +1,6 @@
 import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
+import { geminiCounter } from '../tokens/token-counter.ts';
 import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
 import { geminiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -22,7 +23,7 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
-  const { model, headers, apiKey, baseUrl } = copyOptions(options);
+  const { model, headers, apiKey, baseUrl, extraTools = [] } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
@@ -37,6 +38,8 @@ export function gemini(options: GeminiOptions): Provider {
     headers,
     sendsAllIds: true,
     streamsArguments: false,
+    extraTools,
+    asksForHostedCalls: true,
   };
   return withUploads(providerAt(endpoint, options), options.uploads, () =>
     geminiFileApi({
@@ -56,7 +59,7 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'weather', location: 'global' });
  */
 export function vertex(options: VertexOptions): Provider {
-  const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);
+  const { model, headers, accessToken, baseUrl, extraTools = [], ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;
   return providerAt(
@@ -70,6 +73,8 @@ export function vertex(options: VertexOptions): Provider {
       headers,
       sendsAllIds: false,
       streamsArguments: rest.streamFunctionCallArguments ?? false,
+      extraTools,
+      asksForHostedCalls: false,
     },
     options,
   );
@@ -84,6 +89,8 @@ function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provid
       model,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
+      // Vertex expects another body.
+      ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },
     options,

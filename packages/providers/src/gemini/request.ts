@@ -30,21 +30,24 @@ export function requestTo(endpoint: GoogleEndpoint, url: string, body: JsonObjec
 }
 
 function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
-  const { model, streamsArguments } = endpoint;
-  const request = withPossibleOutput(given, model);
+  const { model } = endpoint;
+  const request = withPossibleOutput(given, endpoint);
   const config = generationConfig(model, request);
   const body: JsonObject = {
     ...messageFields(toMessages(request, endpoint), endpoint),
-    ...toolFields(request, streamsArguments),
+    ...toolFields(request, endpoint),
     ...(config === undefined ? {} : { generationConfig: config }),
   };
   return withProviderOptions(body, endpoint.provider, request);
 }
 
 /** Before generation 3, the API rejects a schema beside tools. An instruction describes it then. */
-function withPossibleOutput(request: ModelRequest, model: string): ModelRequest {
+function withPossibleOutput(
+  request: ModelRequest,
+  { model, extraTools }: GoogleEndpoint,
+): ModelRequest {
   const { output, ...rest } = request;
-  const hasTools = (request.tools ?? []).length > 0;
+  const hasTools = (request.tools ?? []).length + extraTools.length > 0;
   if (output === undefined || !hasTools || generationOf(model) >= 3) return request;
   return withSchemaInWords(rest, output);
 }
@@ -52,18 +55,26 @@ function withPossibleOutput(request: ModelRequest, model: string): ModelRequest 
 /** The `generationConfig`. Undefined if the request sets none of its fields. */
 function generationConfig(model: string, request: ModelRequest): JsonObject | undefined {
   const { maxOutputTokens, temperature, topP, stopSequences, output, reasoning } = request;
+  const { candidates } = request;
   const thinking = reasoning === undefined ? undefined : thinkingConfig(model, reasoning);
   const config: JsonObject = {
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { topP }),
     ...(stopSequences === undefined ? {} : { stopSequences }),
+    ...(candidates === undefined ? {} : { candidateCount: candidates }),
+    ...logprobFields(request),
     ...(output === undefined
       ? {}
       : { responseMimeType: 'application/json', responseJsonSchema: output.schema }),
     ...(thinking === undefined ? {} : { thinkingConfig: thinking }),
   };
   return Object.keys(config).length === 0 ? undefined : config;
+}
+
+function logprobFields({ logprobs }: ModelRequest): JsonObject {
+  if (logprobs === undefined) return {};
+  return { responseLogprobs: true, ...(logprobs === 0 ? {} : { logprobs }) };
 }
 
 /**
@@ -75,7 +86,7 @@ function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | un
   const amount =
     generation < 3
       ? { thinkingBudget: budgetOf(model, effort) }
-      : { thinkingLevel: levelOf(model, effort) };
+      : { thinkingLevel: levelOf(model, effort).toUpperCase() };
   return effort === 'none' ? amount : { ...amount, includeThoughts: true };
 }
 

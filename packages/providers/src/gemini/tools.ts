@@ -1,27 +1,50 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { withToolOptions } from '../wire/provider-options.ts';
+import type { GoogleEndpoint } from './endpoint.ts';
+import { generationOf } from './options.ts';
 
 /** `tools` and `toolConfig`. Empty without tools. */
-export function toolFields(request: ModelRequest, streamsArguments: boolean): JsonObject {
+export function toolFields(request: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   const { tools = [], toolChoice } = request;
-  if (tools.length === 0) return {};
+  const { provider, extraTools, streamsArguments } = endpoint;
+  if (tools.length === 0) return extraTools.length === 0 ? {} : { tools: extraTools };
+  if (extraTools.length > 0) checkBothKinds(endpoint);
   const isStrict = tools.some(({ strict }) => strict);
   const config: JsonObject = {
     ...(toolChoice === undefined && !isStrict ? {} : modeOf(toolChoice ?? 'auto', isStrict)),
     ...(streamsArguments ? { streamFunctionCallArguments: true } : {}),
   };
+  const toolConfig: JsonObject = {
+    ...(Object.keys(config).length === 0 ? {} : { functionCallingConfig: config }),
+    // The next request needs the calls and results of both kinds.
+    ...(extraTools.length > 0 && endpoint.asksForHostedCalls
+      ? { includeServerSideToolInvocations: true }
+      : {}),
+  };
+  const functionDeclarations = tools.map((tool) => declaration(tool, provider));
   return {
-    tools: [{ functionDeclarations: tools.map(declaration) }],
-    ...(Object.keys(config).length === 0 ? {} : { toolConfig: { functionCallingConfig: config } }),
+    tools: [{ functionDeclarations }, ...extraTools],
+    ...(Object.keys(toolConfig).length === 0 ? {} : { toolConfig }),
   };
 }
 
-function declaration({ name, description, inputSchema }: ToolDefinition): JsonObject {
-  return {
+function checkBothKinds({ model }: GoogleEndpoint): void {
+  const generation = generationOf(model);
+  if (generation === 0 || generation >= 3) return;
+  const way = 'leave out extraTools or the tools, or use a model of generation 3';
+  throw fault('invalid_request', `${model} accepts no hosted tools beside functions; ${way}`);
+}
+
+function declaration(tool: ToolDefinition, provider: string): JsonObject {
+  const { name, description, inputSchema } = tool;
+  const field = {
     name,
     ...(description === undefined ? {} : { description }),
     parametersJsonSchema: inputSchema,
   };
+  return withToolOptions(field, tool, provider);
 }
 
 /** Gemini has no strict tools, but a mode in which all calls must match their schemas. */

@@ -1,8 +1,17 @@
-import { type FilePart, fromBase64, type MediaPart, toBase64 } from '@millrace/core';
+import {
+  type FilePart,
+  fromBase64,
+  type JsonObject,
+  type MediaPart,
+  toBase64,
+} from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
 /** A picture, an audio file, a video or a document of a message. */
-export type Attachment = MediaPart | FilePart;
+export type Attachment = (MediaPart | FilePart) & {
+  /** Fields of the provider's format for this content. Default: none. */
+  readonly options?: JsonObject | undefined;
+};
 
 /** The data of an attachment: inside the request, at a URL, or in a file of the provider. */
 export type AttachmentContent =

@@ -1,14 +1,13 @@
 import type {
   CustomPart,
-  FilePart,
   JsonObject,
-  MediaPart,
   ReasoningPart,
   StructuredPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
+import type { Attachment } from './attachment.ts';
 
 /**
  * The provider-neutral messages that every wire starts from. Everything in them can be sent:
@@ -24,7 +23,7 @@ export interface InputMessage {
   readonly isCachePoint: boolean;
 }
 
-export type ContentPart = TextPart | StructuredPart | MediaPart | FilePart;
+export type ContentPart = TextPart | StructuredPart | Attachment;
 
 export interface AssistantMessage {
   readonly role: 'assistant';

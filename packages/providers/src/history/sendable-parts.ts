@@ -16,17 +16,6 @@ export interface StateOwner {
   readonly model: string;
 }
 
-/**
- * The names by which users address a provider, from general to specific: `openai`,
- * `openai-responses`.
- */
-export function namesOfProvider(provider: string): readonly string[] {
-  const name = provider.replace(/@.*$/s, '');
-  const family = name.replace(/-responses$/, '');
-  const vendor = name === 'gemini' || name === 'vertex' ? 'google' : family;
-  return [...new Set([vendor, family, name, provider])];
-}
-
 function isOwn(state: ProviderState | undefined, owner: StateOwner): boolean {
   return state !== undefined && state.provider === owner.provider && state.model === owner.model;
 }

@@ -8,6 +8,7 @@ import type {
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { type Attachment, describeAttachment } from './attachment.ts';
+import { contentOptionsFor } from './content-options.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -17,7 +18,6 @@ import type {
 } from './message.ts';
 import {
   isRefusalExplanation,
-  namesOfProvider,
   partForOwner,
   type StateOwner,
   sendableArguments,
@@ -29,7 +29,11 @@ interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
   /** Whether the API takes references to files that it stores. Default: true. */
   readonly takesFiles?: boolean | undefined;
+  /** How many cache points the messages may have. Default: 4, which is the limit of all APIs. */
+  readonly maxCachePoints?: number | undefined;
 }
+
+const defaultMaxCachePoints = 4;
 
 /**
  * Converts the items of a request into messages that every provider accepts. Each call gets a valid
@@ -39,7 +43,20 @@ interface HistoryOptions extends StateOwner {
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));
   for (const item of request.items) history.add(item);
-  return history.messages();
+  return withFewerPoints(history.messages(), options.maxCachePoints ?? defaultMaxCachePoints);
+}
+
+/**
+ * Removes cache points if there are too many. The first point stays, because other sessions share
+ * it, and so do the last ones.
+ */
+function withFewerPoints(messages: readonly Message[], max: number): readonly Message[] {
+  const points = messages.filter(({ isCachePoint }) => isCachePoint);
+  if (points.length <= max) return messages;
+  const kept = new Set(max <= 1 ? points.slice(-max) : [points[0], ...points.slice(1 - max)]);
+  return messages.map((message) =>
+    kept.has(message) ? message : { ...message, isCachePoint: false },
+  );
 }
 
 /** An assistant message and the results of its calls that are known so far. */
@@ -138,7 +155,7 @@ class MessageBuilder {
       // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      const sendable = sendableResult(part, (one) => this.#isForeign(one));
+      const sendable = sendableResult(part, this.#options);
       awaited.result = { ...sendable, toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
@@ -153,18 +170,32 @@ class MessageBuilder {
         return own;
       case 'media':
       case 'file':
-        return this.#isForeign(own) ? { kind: 'text', text: describeAttachment(own) } : own;
+        return isForeign(own, this.#options)
+          ? { kind: 'text', text: describeAttachment(own) }
+          : withOwnOptions(own, this.#options);
       default:
         return undefined;
     }
   }
+}
 
-  /** True for a file that another provider stores. This one cannot read it. */
-  #isForeign({ source }: Attachment): boolean {
-    const { provider, takesFiles = true } = this.#options;
-    if (source.type !== 'provider_file') return false;
-    return !takesFiles || !namesOfProvider(provider).includes(source.provider);
-  }
+/**
+ * True for a file that another provider stores, and that this one cannot read. The two APIs of OpenAI
+ * share their files.
+ */
+function isForeign(
+  { source }: Attachment,
+  { provider, takesFiles = true }: HistoryOptions,
+): boolean {
+  if (source.type !== 'provider_file') return false;
+  const name = provider.replace(/@.*$/s, '');
+  const names = [provider, name, name.replace(/-responses$/, '')];
+  return !takesFiles || !names.includes(source.provider);
+}
+
+function withOwnOptions(part: Attachment, { provider }: StateOwner): Attachment {
+  const options = contentOptionsFor(part, provider);
+  return options === undefined ? part : { ...part, options };
 }
 
 /**
@@ -182,13 +213,13 @@ function isInBlob(part: Part): boolean {
  * Removes attachments in blobs, for example the full text of a shortened result. Files that only
  * another provider can read are named in the text.
  */
-function sendableResult(
-  part: ToolResultPart,
-  isForeign: (one: Attachment) => boolean,
-): ToolResultPart {
+function sendableResult(part: ToolResultPart, options: HistoryOptions): ToolResultPart {
   const { attachments = [], ...rest } = part;
-  const sendable = attachments.filter((one) => !isInBlob(one) && !isForeign(one));
-  const named = attachments.filter(isForeign).map(describeAttachment);
+  const isReadable = (one: Attachment) => !isForeign(one, options);
+  const sendable = attachments
+    .filter((one) => !isInBlob(one) && isReadable(one))
+    .map((one) => withOwnOptions(one, options));
+  const named = attachments.filter((one) => !isReadable(one)).map(describeAttachment);
   const text = [part.text.toWellFormed(), ...named].filter((one) => one !== '').join('\n');
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }

@@ -82,10 +82,10 @@ describe('requests', () => {
   });
 
   test('fault 8: a tool of Anthropic’s design replaces the agent’s tool of that name', async () => {
-    const hostedTools = [{ type: 'bash_20250124', name: 'bash' }];
+    const extraTools = [{ type: 'bash_20250124', name: 'bash' } as const];
     const create = (options: { fetch: Fetch; apiKey: string }) =>
-      anthropic({ ...options, model: 'claude-sonnet-4-5', hostedTools });
-    expect((await exchange(create, { tools })).body['tools']).toEqual(hostedTools);
+      anthropic({ ...options, model: 'claude-sonnet-4-5', extraTools });
+    expect((await exchange(create, { tools })).body['tools']).toEqual(extraTools);
   });
 
   test('fault 13: a hosted tool is chosen by its type', async () => {

@@ -9,8 +9,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { Attachment } from '../history/attachment.ts';
+import { chatFaults } from '../scripted-server/rules/openai-chat.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { chatFaults } from '../testing/rules/chat.ts';
 import type { ChatOptions, ChatPreset } from './options.ts';
 import { openaiChat } from './provider.ts';
 

@@ -6,6 +6,8 @@ import {
   describeAttachment,
   mediaTypeOf,
 } from '../history/attachment.ts';
+import { objectIn } from '../json/fields.ts';
+import { withOptions } from '../wire/provider-options.ts';
 import type { ChatDialect } from './options.ts';
 
 /**
@@ -18,6 +20,15 @@ export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObje
 
 /** An image, PDF or audio part of a type that the server accepts. Undefined for other types. */
 export function nativeAttachment(part: Attachment, dialect: ChatDialect): JsonObject | undefined {
+  const native = nativeContent(part, dialect);
+  if (native === undefined || part.options === undefined) return native;
+  // The options belong to the inner object: `{ type: 'image_url', image_url: { url, detail } }`.
+  const type = String(native['type']);
+  const inner = objectIn(native, type);
+  return inner && { ...native, [type]: withOptions(inner, part.options) };
+}
+
+function nativeContent(part: Attachment, dialect: ChatDialect): JsonObject | undefined {
   const { attachmentTypes: shows } = dialect;
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);

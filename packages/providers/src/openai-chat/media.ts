@@ -1,5 +1,6 @@
 import { type BytesWriter, type DeltaWriter, fromBase64, type JsonObject } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { objectIn, textIn } from '../json/fields.ts';
 
 /** Writes a picture of an answer, from a data URL or another URL. */
@@ -17,24 +18,37 @@ export function writeImage(writer: DeltaWriter, image: JsonObject): void {
 
 /** Audio that streams as base64. The pieces can end anywhere. */
 export class AudioBlock {
-  readonly #part: BytesWriter;
+  readonly #begin: () => BytesWriter;
+  #part: BytesWriter | undefined;
   /** Base64 digits that do not fill a group of four yet. */
   #rest = '';
+  /** The id by which the provider finds the audio again, and the end of its life. */
+  #reference: JsonObject = {};
 
   constructor(writer: DeltaWriter, mimeType: string) {
-    this.#part = writer.media(mimeType);
+    this.#begin = () => writer.media(mimeType);
   }
 
-  append(base64: string): void {
+  /** Adds a piece: some data, the id or the expiry. */
+  add({ id, expires_at, data }: JsonObject): void {
+    if (typeof id === 'string' && id !== '') this.#reference = { ...this.#reference, id };
+    if (typeof expires_at === 'number') this.#reference = { ...this.#reference, expires_at };
+    if (typeof data === 'string' && data !== '') this.#append(data);
+  }
+
+  commit({ provider, model }: StateOwner): void {
+    if (this.#rest !== '') this.#part?.append(bytesOf(this.#rest));
+    const isKnown = this.#reference['id'] !== undefined;
+    const providerState = { provider, model, data: { audio: this.#reference } };
+    this.#part?.commit(isKnown ? { providerState } : {});
+  }
+
+  #append(base64: string): void {
     const digits = this.#rest + base64;
     const whole = digits.length - (digits.length % 4);
     this.#rest = digits.slice(whole);
+    this.#part ??= this.#begin();
     this.#part.append(bytesOf(digits.slice(0, whole)));
-  }
-
-  commit(): void {
-    if (this.#rest !== '') this.#part.append(bytesOf(this.#rest));
-    this.#part.commit();
   }
 }
 

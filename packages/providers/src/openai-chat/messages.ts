@@ -9,26 +9,83 @@ import type {
   SentToolCall,
   ToolMessage,
 } from '../history/message.ts';
-import { isObject, objectsIn, textIn } from '../json/fields.ts';
+import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
+
+interface ChatMessageOptions {
+  /** The mark for cache points. Undefined if the model takes none. */
+  readonly cacheControl: JsonObject | undefined;
+  /** Tells which audio the provider has deleted. */
+  readonly nowMs: number;
+}
 
 /** Converts messages to the format of this API. */
 export function chatMessages(
   messages: readonly Message[],
   dialect: ChatDialect,
+  { cacheControl, nowMs }: ChatMessageOptions,
 ): readonly JsonObject[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
-  return messages.flatMap((message, index) =>
-    chatMessage(message, dialect, index > lastUser, messages[index + 1]?.role),
+  const sent = messages.map((message, index) => {
+    const at = { isSinceUser: index > lastUser, next: messages[index + 1]?.role, nowMs };
+    return chatMessage(message, dialect, at);
+  });
+  if (cacheControl === undefined) return sent.flat();
+  const ends = messages.flatMap(({ isCachePoint }, index) =>
+    isCachePoint ? sent.slice(0, index + 1).flat().length : [],
   );
+  return withMarks(sent.flat().map(asParts), ends, { cache_control: cacheControl });
+}
+
+/**
+ * Instructions and user messages become lists of parts, marked or not, so that a mark that moves on
+ * does not change them.
+ */
+function asParts(message: JsonObject): JsonObject {
+  const { role, content } = message;
+  const isText = typeof content === 'string' && role !== 'assistant' && role !== 'tool';
+  return isText ? { ...message, content: [{ type: 'text', text: content }] } : message;
+}
+
+/** Writes a mark before each end, on the last message that can have one. */
+function withMarks(
+  messages: readonly JsonObject[],
+  ends: readonly number[],
+  control: JsonObject,
+): readonly JsonObject[] {
+  const points = new Set(ends.map((end) => messages.slice(0, end).findLastIndex(canHaveMark)));
+  return messages.map((message, index) => {
+    const { role, content } = message;
+    if (!points.has(index)) return message;
+    // The result of a tool has the mark beside its text.
+    if (role === 'tool' || !Array.isArray(content)) return { ...message, ...control };
+    const at = content.findLastIndex(isVisible);
+    return { ...message, content: content.with(at, { ...Object(content[at]), ...control }) };
+  });
+}
+
+function canHaveMark({ role, content }: JsonObject): boolean {
+  if (role === 'tool') return typeof content === 'string' && content.trim() !== '';
+  return role !== 'assistant' && Array.isArray(content) && content.some(isVisible);
+}
+
+/** Claude rejects a mark on a text without visible characters. */
+function isVisible(part: JsonValue): boolean {
+  return isObject(part) && (part['type'] !== 'text' || (textIn(part, 'text') ?? '').trim() !== '');
+}
+
+interface MessagePlace {
+  readonly isSinceUser: boolean;
+  /** The role of the next message. */
+  readonly next: Message['role'] | undefined;
+  readonly nowMs: number;
 }
 
 function chatMessage(
   message: Message,
   dialect: ChatDialect,
-  isSinceUser: boolean,
-  next: Message['role'] | undefined,
+  place: MessagePlace,
 ): readonly JsonObject[] {
   switch (message.role) {
     case 'system':
@@ -40,9 +97,9 @@ function chatMessage(
     case 'user':
       return [{ role: 'user', content: userContent(message.parts, dialect) }];
     case 'assistant':
-      return assistantMessages(message, dialect, isSinceUser);
+      return assistantMessages(message, dialect, place);
     case 'tool':
-      return toolMessages(message, dialect, next);
+      return toolMessages(message, dialect, place.next);
   }
 }
 
@@ -75,30 +132,54 @@ function userContent(parts: readonly ContentPart[], dialect: ChatDialect): JsonV
 function assistantMessages(
   message: AssistantMessage,
   dialect: ChatDialect,
-  isSinceUser: boolean,
+  { isSinceUser, nowMs }: MessagePlace,
 ): readonly JsonObject[] {
-  const content = message.parts.map(textOf).join('');
+  const audio = message.parts.map((part) => audioReference(part, nowMs)).find(isObject);
+  const said = audio === undefined ? message.parts : message.parts.filter((part) => !isAudio(part));
+  const content = said.map(textOf).join('');
   const calls = message.parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
   // The API has no message with only reasoning.
-  if (content === '' && calls.length === 0) return [];
+  if (content === '' && calls.length === 0 && audio === undefined) return [];
   return [
     {
       role: 'assistant',
-      content: content === '' ? dialect.emptyContent : content,
+      ...(content === '' && audio !== undefined
+        ? {}
+        : { content: content === '' ? dialect.emptyContent : content }),
+      ...(audio === undefined ? {} : { audio }),
       ...reasoningFields(message.parts, dialect.echoReasoning, isSinceUser),
       ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCall) }),
     },
   ];
 }
 
+/** Seconds before the expiry from which on audio is sent as its transcript. */
+const audioMarginS = 5;
+
+/** The provider's id of audio that the model spoke. Undefined if the provider has deleted it. */
+function audioReference(part: AssistantPart, nowMs: number): JsonObject | undefined {
+  const data = part.kind === 'media' ? part.providerState?.data : undefined;
+  const audio = isObject(data) ? objectIn(data, 'audio') : undefined;
+  const id = textIn(audio, 'id');
+  if (id === undefined) return undefined;
+  const expiresAt = countIn(audio, 'expires_at') ?? Number.POSITIVE_INFINITY;
+  return nowMs / 1000 < expiresAt - audioMarginS ? { id } : undefined;
+}
+
+/** True for audio and its transcript, which the provider knows by the id. */
+function isAudio(part: AssistantPart): boolean {
+  return part.kind === 'media'
+    ? part.mimeType.startsWith('audio/')
+    : part.metadata?.['transcript'] === true;
+}
+
 function toolCall(call: SentToolCall): JsonObject {
   const extra = call.providerState?.data;
-  return {
-    ...(isObject(extra) ? extra : {}),
-    id: call.toolCallId,
-    type: 'function',
-    function: { name: call.name, arguments: call.arguments },
-  };
+  const own = { ...(isObject(extra) ? extra : {}), id: call.toolCallId };
+  const { name } = call;
+  if (textIn(own, 'type') === 'custom')
+    return { ...own, custom: { name, input: textIn(call.input, 'input') ?? '' } };
+  return { ...own, type: 'function', function: { name, arguments: call.arguments } };
 }
 
 function toolMessages(

@@ -22,7 +22,8 @@ const compatible: ChatDialect = {
   needsToolsWithCalls: false,
   strictTools: false,
   outputFormat: 'json_schema',
-  hasPromptCacheKey: false,
+  cacheKeyField: 'none',
+  cacheControlModels: [],
   attachmentTypes: ['image', 'pdf', 'audio'],
 };
 
@@ -37,8 +38,11 @@ const openai: ChatDialect = {
   hasDeveloperRole: true,
   echoReasoning: 'none',
   strictTools: true,
-  hasPromptCacheKey: true,
+  cacheKeyField: 'prompt_cache_key',
 };
+
+/** Gateways name Claude as `anthropic/claude-…`, `bedrock/…claude…` and the like. */
+const claudeModels: readonly string[] = ['claude'];
 
 /** Servers that users run themselves: no key, and an empty text where others expect null. */
 const local: ChatDialect = { ...compatible, emptyContent: '', attachmentTypes: ['image'] };
@@ -54,6 +58,8 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     reasoningEffort: 'reasoning_object',
     echoReasoning: 'details',
+    cacheKeyField: 'session_id',
+    cacheControlModels: claudeModels,
   },
   azure: {
     ...openai,
@@ -118,26 +124,44 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     attachmentTypes: ['image'],
   },
-  ollama: { ...local, id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
+  ollama: {
+    ...local,
+    id: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    reasoningEffort: 'ollama',
+    windowServer: 'ollama',
+    cutsRequests: true,
+  },
   vllm: {
     ...local,
     id: 'vllm',
     baseUrl: 'http://127.0.0.1:8000/v1',
     keyVariables: ['VLLM_API_KEY'],
+    countsTokens: 'tokenize',
+    windowServer: 'vllm',
     attachmentTypes: ['image', 'audio'],
   },
   'llama.cpp': {
     ...local,
     id: 'llama.cpp',
     baseUrl: 'http://127.0.0.1:8080/v1',
+    keyVariables: ['LLAMA_API_KEY'],
+    countsTokens: 'input_tokens',
+    windowServer: 'llama.cpp',
     attachmentTypes: ['image', 'audio'],
   },
-  'lm-studio': { ...local, id: 'lm-studio', baseUrl: 'http://127.0.0.1:1234/v1' },
+  'lm-studio': {
+    ...local,
+    id: 'lm-studio',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    windowServer: 'lm-studio',
+  },
   litellm: {
     ...compatible,
     id: 'litellm',
     baseUrl: 'http://127.0.0.1:4000/v1',
     keyVariables: ['LITELLM_API_KEY'],
     needsToolsWithCalls: true,
+    cacheControlModels: claudeModels,
   },
 };

@@ -1,12 +1,15 @@
 import type { Provider } from '../contract/provider.ts';
+import { limitContext } from '../tokens/limit-context.ts';
+import { chatCounters } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions } from '../wire/api-options.ts';
+import { copyOptions, findApiKey } from '../wire/api-options.ts';
 import { dialectOf, filesRequestTo } from '../wire/endpoint.ts';
+import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { takesFile } from './content.ts';
-import type { ChatOptions } from './options.ts';
+import type { ChatDialect, ChatOptions } from './options.ts';
 import { presets } from './presets.ts';
 import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
@@ -22,15 +25,18 @@ export function openaiChat(given: ChatOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
+  const { countsTokens, cutsRequests = false } = dialect;
   const provider = wireProvider(
     {
       ...owner,
       http: (request) => chatRequest(request, options, dialect),
       reader: (context) => new ChatReader(context, owner),
+      windowSource: windowSource(options, dialect),
+      ...(countsTokens && { tokenCounter: chatCounters[countsTokens] }),
     },
     given,
   );
-  return withUploads(provider, given.uploads, () =>
+  const uploading = withUploads(provider, given.uploads, () =>
     openaiFileApi({
       provider: dialect.id,
       transport: createTransport(given),
@@ -38,4 +44,18 @@ export function openaiChat(given: ChatOptions): Provider {
       storedType: (type) => (takesFile(type, dialect) ? type : undefined),
     }),
   );
+  return cutsRequests ? limitContext(uploading, { advice: ollamaAdvice }) : uploading;
+}
+
+const ollamaAdvice =
+  'For a larger context, start Ollama with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx in a Modelfile';
+
+function windowSource(
+  { baseUrl, apiKey }: ChatOptions,
+  { windowServer: server, baseUrl: usual, keyVariables }: ChatDialect,
+): Wire['windowSource'] {
+  const address = baseUrl ?? usual;
+  if (server === undefined || address === undefined) return undefined;
+  // Read for each request, because an invalid key must not fail here.
+  return () => ({ server, baseUrl: address, apiKey: findApiKey(apiKey, keyVariables) });
 }

@@ -8,8 +8,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { type ChatRules, chatFaults } from '../scripted-server/rules/openai-chat.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { type ChatRules, chatFaults } from '../testing/rules/chat.ts';
 import type { ChatOptions, ChatPreset } from './options.ts';
 import { presets } from './presets.ts';
 import { openaiChat } from './provider.ts';
@@ -331,6 +331,45 @@ describe('settings', () => {
       prompt_cache_key: 'k1',
       seed: 7,
     });
+  });
+
+  test('gateways mark cache points for models that need marks, and only for them', async () => {
+    const id = toolCallId('c1');
+    const result: Part = {
+      ...{ kind: 'tool_result', toolCallId: id, name: 'read', text: 'seen', isError: false },
+    };
+    const items = [
+      ...[item('i', 'system', text('Be brief')), item('u', 'user', text('Look'))],
+      item('a', 'assistant', toolCallPart(id, 'read', {})),
+      ...[item('t', 'tool', result), item('v', 'user', text('And?'))],
+    ];
+    const cache = { upTo: [itemId('i'), itemId('t')], key: 's1' };
+    const sentTo = async (preset: 'openrouter' | 'litellm' | 'openai', model: string) =>
+      (await sent({ items, cache }, { preset, model })).body;
+    const mark = { cache_control: { type: 'ephemeral' } };
+    const parts = (said: string, more = {}) => [{ type: 'text', text: said, ...more }];
+    for (const preset of ['openrouter', 'litellm'] as const) {
+      const body = await sentTo(preset, 'anthropic/claude-sonnet-5');
+      expect(body['messages']).toMatchObject([
+        { role: 'system', content: parts('Be brief', mark) },
+        { role: 'user', content: parts('Look') },
+        { role: 'assistant' },
+        { role: 'tool', ...mark },
+        { role: 'user', content: parts('And?') },
+      ]);
+      expect(chatFaults(body)).toEqual([]);
+      expect(body['session_id']).toBe(preset === 'openrouter' ? 's1' : undefined);
+    }
+    const plain = await sentTo('openrouter', 'deepseek/deepseek-v3');
+    expect(JSON.stringify(plain)).not.toContain('cache_control');
+    expect(plain['messages']).toMatchObject([
+      { content: 'Be brief' },
+      { content: 'Look' },
+      {},
+      {},
+      {},
+    ]);
+    expect(await sentTo('openai', 'gpt-5')).toMatchObject({ prompt_cache_key: 's1' });
   });
 
   test.each([

@@ -1,29 +1,34 @@
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
+import type {
+  CacheHints,
+  ModelRequest,
+  OutputSchema,
+  ReasoningEffort,
+} from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
+import { systemClock } from '../transport/clock.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import type { ApiOptions } from '../wire/api-options.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { chatMessages } from './messages.ts';
-import type { ChatDialect } from './options.ts';
+import type { ChatDialect, ChatOptions } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function chatRequest(
   request: ModelRequest,
-  options: ApiOptions,
+  options: ChatOptions,
   dialect: ChatDialect,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = chatBody(request, options.model, dialect, warnings);
+  const body = chatBody(request, options, dialect, warnings);
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
 function chatBody(
   request: ModelRequest,
-  model: string,
+  { model, clock = systemClock, extraTools = [] }: ChatOptions,
   dialect: ChatDialect,
   warnings: string[],
 ): JsonObject {
@@ -31,21 +36,42 @@ function chatBody(
   const said = isInWords ? withSchemaInWords(request, request.output) : request;
   const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
   const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
+  const { candidates, logprobs } = request;
   const body: JsonObject = {
     model,
-    messages: chatMessages(messages, dialect),
+    messages: chatMessages(messages, dialect, {
+      nowMs: clock.now(),
+      cacheControl: marksFor(model, dialect, cache),
+    }),
     stream: true,
     ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
-    ...toolFields(request, messages, dialect, warnings),
+    ...toolFields(request, messages, { dialect, extraTools }, warnings),
     ...(maxOutputTokens === undefined ? {} : { [dialect.maxTokensField]: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
-    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
+    ...(reasoning === undefined ? {} : effortFields(reasoning, model, dialect, warnings)),
+    ...(candidates === undefined ? {} : { n: candidates }),
+    ...(logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs }),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
-    ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
+    ...cacheKey(cache, dialect),
   };
   return withProviderOptions(body, dialect.id, request);
+}
+
+function cacheKey(cache: CacheHints | undefined, { cacheKeyField }: ChatDialect): JsonObject {
+  return cacheKeyField === 'none' || !cache?.key ? {} : { [cacheKeyField]: cache.key };
+}
+
+/** The mark for cache points. Undefined if the model caches without marks. */
+function marksFor(
+  model: string,
+  { cacheControlModels }: ChatDialect,
+  cache: CacheHints | undefined,
+): JsonObject | undefined {
+  const isMarked = cacheControlModels.some((name) => model.toLowerCase().includes(name));
+  if (cache === undefined || !isMarked) return undefined;
+  return { type: 'ephemeral', ...(cache.longLived ? { ttl: '1h' } : {}) };
 }
 
 function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: string[]): JsonObject {
@@ -57,7 +83,12 @@ function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: stri
   return { type: 'json_schema', json_schema: { name, ...sent } };
 }
 
-function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect): JsonObject {
+function effortFields(
+  effort: ReasoningEffort,
+  model: string,
+  { reasoningEffort }: ChatDialect,
+  warnings: string[],
+): JsonObject {
   const isOn = effort !== 'none';
   switch (reasoningEffort) {
     case 'effort':
@@ -70,7 +101,23 @@ function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect)
       return { thinking: { type: isOn ? 'enabled' : 'disabled' } };
     case 'enable_thinking':
       return { enable_thinking: isOn };
+    case 'ollama':
+      return ollamaEffort(effort, model, warnings);
     case 'none':
       return {};
   }
 }
+
+/** Ollama takes `none` for every model, and levels only for models that have levels. */
+function ollamaEffort(effort: ReasoningEffort, model: string, warnings: string[]): JsonObject {
+  if (effort === 'none') return { reasoning_effort: 'none' };
+  if (/gpt-oss/i.test(model)) return { reasoning_effort: ollamaLevels[effort] };
+  warnings.push(
+    `Ollama takes no reasoning level for ${model}, so ${effort} was not sent. The model reasons if it can`,
+  );
+  return {};
+}
+
+const ollamaLevels: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
+  ...{ minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'high' },
+};

@@ -10,6 +10,7 @@ import {
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
+import { PlainInputEncoder } from '../wire/plain-input.ts';
 
 export interface ToolCallContext {
   readonly writer: DeltaWriter;
@@ -32,6 +33,8 @@ export class ChatToolCall {
   #placeholder = '';
   #extra: JsonObject | undefined;
   #nesting: BracketNesting | undefined;
+  /** Set for a custom tool, whose input is plain text. */
+  #plainInput: PlainInputEncoder | undefined;
 
   /** True if the server sends an index. */
   readonly hasIndex: boolean;
@@ -91,6 +94,16 @@ export class ChatToolCall {
     else if (!this.#isRepeat(fragment)) this.#write(fragment);
   }
 
+  /** Adds plain text input of a custom tool. The part stores it as JSON. */
+  addPlainInput(fragment: string): void {
+    if (this.#plainInput === undefined) {
+      this.#plainInput = new PlainInputEncoder();
+      this.addExtra({ type: 'custom' });
+      this.#write(PlainInputEncoder.start);
+    }
+    if (fragment !== '') this.#write(this.#plainInput.append(fragment));
+  }
+
   /** Stores additional fields. They are sent back to the provider unchanged. */
   addExtra(extra: JsonObject): void {
     this.#extra = { ...this.#extra, ...extra };
@@ -103,6 +116,8 @@ export class ChatToolCall {
   commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
     this.#write(this.#placeholder);
+    // Only the end of the response tells whether plain text is complete.
+    if (this.#plainInput !== undefined && !isCutShort) this.#write(this.#plainInput.end());
     this.#id ??= this.#context.ids.toolCall();
     const part = this.#begin() ?? this.#open();
     const providerState = this.#state();

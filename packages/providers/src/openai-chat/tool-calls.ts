@@ -9,6 +9,8 @@ interface CallFragment {
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly text: string;
+  /** True for a custom tool, whose input is plain text. */
+  readonly isPlain: boolean;
 }
 
 /**
@@ -52,12 +54,14 @@ export class ChatToolCalls {
   }
 
   #add(entry: JsonObject, isOneOfSeveral: boolean): void {
-    const called = objectIn(entry, 'function');
+    const custom = objectIn(entry, 'custom');
+    const called = custom ?? objectIn(entry, 'function');
     const fragment: CallFragment = {
       index: countIn(entry, 'index'),
       id: validId(textIn(entry, 'id')),
       name: textIn(called, 'name'),
-      text: argumentText(called?.['arguments']),
+      text: argumentText(called?.[custom === undefined ? 'arguments' : 'input']),
+      isPlain: custom !== undefined,
     };
     const position = isOneOfSeveral ? this.#inChunk.length : undefined;
     const found = this.#resolve(fragment, position);
@@ -79,7 +83,7 @@ export class ChatToolCalls {
 
   #extend(
     call: ChatToolCall,
-    { id, name, text }: CallFragment,
+    { id, name, text, isPlain }: CallFragment,
     extra: JsonObject | undefined,
   ): void {
     if (name !== undefined) call.addName(name);
@@ -87,7 +91,8 @@ export class ChatToolCalls {
       call.setId(id);
       this.#byId.set(id, call);
     }
-    if (text !== '') call.addArguments(text);
+    if (isPlain) call.addPlainInput(text);
+    else if (text !== '') call.addArguments(text);
     if (extra !== undefined) call.addExtra(extra);
   }
 
@@ -154,7 +159,7 @@ function validId(id: string | undefined): string | undefined {
   return id !== undefined && id.length <= maxIdLength && /^[\x20-\x7e]+$/.test(id) ? id : undefined;
 }
 
-const ownFields: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
+const ownFields: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function', 'custom']);
 
 function extraFields(entry: JsonObject): JsonObject | undefined {
   for (const key in entry) {

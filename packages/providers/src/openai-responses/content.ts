@@ -8,6 +8,7 @@ import {
   mediaTypeOf,
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
+import { withOptions } from '../wire/provider-options.ts';
 
 /** Converts a content part to an input of the API. */
 export function inputContent(part: ContentPart): JsonObject {
@@ -32,6 +33,11 @@ export function attachmentInput(part: Attachment): JsonObject {
 
 /** An image or document of a type that the API accepts. Undefined for other types. */
 export function nativeAttachment(part: Attachment): JsonObject | undefined {
+  const native = nativeContent(part);
+  return native && withOptions(native, part.options);
+}
+
+function nativeContent(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
   if (imageTypes.test(type)) {

@@ -1,7 +1,9 @@
-import type { JsonObject, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
+import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
 import { type Attachment, attachmentContent, describeAttachment } from '../history/attachment.ts';
 import type { AssistantMessage, AssistantPart, Message, SentToolCall } from '../history/message.ts';
 import { arrayIn, isObject, objectIn, textIn } from '../json/fields.ts';
+import { type BuiltInCall, builtInCall } from './built-ins/built-in-calls.ts';
+import { builtInOutput } from './built-ins/built-in-outputs.ts';
 import { attachmentInput, inputContent, nativeAttachment } from './content.ts';
 import {
   isCall,
@@ -20,8 +22,19 @@ export function inputItems(
   messages: readonly Message[],
   options: InputOptions,
 ): readonly JsonObject[] {
-  const customCalls = customCallsIn(messages);
-  const items = messages.flatMap((message) => itemsOf(message, options, customCalls));
+  const items: JsonObject[] = [];
+  let answer: readonly JsonObject[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'assistant') {
+      const results = messages[index + 1];
+      answer = assistantItems(message, results?.role === 'tool' ? results.results : [], options);
+      items.push(...answer);
+    } else if (message.role === 'tool') {
+      const before = messages[index - 1];
+      const calls = before?.role === 'assistant' ? before.parts : [];
+      items.push(...message.results.map((result) => resultItem(result, calls, answer)));
+    } else items.push({ role: message.role, content: message.parts.map(inputContent) });
+  }
   return options.needsMessageIds ? items.map(withMessageId) : items;
 }
 
@@ -33,35 +46,31 @@ function withMessageId(item: JsonObject, index: number): JsonObject {
   return isAnswer && item['id'] === undefined ? { ...item, id: `msg_history_${index}` } : item;
 }
 
-function itemsOf(
-  message: Message,
-  options: ReasoningPairOptions,
-  customCalls: ReadonlySet<ToolCallId>,
-): readonly JsonObject[] {
-  switch (message.role) {
-    case 'system':
-    case 'developer':
-    case 'user':
-      return [{ role: message.role, content: message.parts.map(inputContent) }];
-    case 'assistant':
-      return assistantItems(message, options);
-    case 'tool':
-      return message.results.map((result) => ({
-        type: customCalls.has(result.toolCallId)
-          ? 'custom_tool_call_output'
-          : 'function_call_output',
-        call_id: result.toolCallId,
-        output: outputOf(result),
-      }));
+/** Converts a result. Its type depends on the item that its call was sent as. */
+function resultItem(
+  result: ToolResultPart,
+  calls: readonly AssistantPart[],
+  sent: readonly JsonObject[],
+): JsonObject {
+  const call = calls.find(
+    (part) => part.kind === 'tool_call' && part.toolCallId === result.toolCallId,
+  );
+  const { toolCallId: call_id } = result;
+  if (call?.kind === 'tool_call') {
+    const builtIn = builtInOf(call);
+    const id = builtIn && sentId(call, builtIn);
+    const item = builtIn && sent.find((one) => isSentAs(one, call, builtIn));
+    const output = item && id !== undefined && builtInOutput({ item, callId: id }, result);
+    if (output) return output;
+    if (isCustom(call))
+      return { type: 'custom_tool_call_output', call_id, output: outputOf(result) };
   }
+  return { type: 'function_call_output', call_id, output: outputOf(result) };
 }
 
-/** The calls of tools with plain text input. Their results have another type too. */
-function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
-  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []));
-  return new Set(
-    parts.flatMap((part) => (part.kind === 'tool_call' && isCustom(part) ? part.toolCallId : [])),
-  );
+function isSentAs(item: JsonObject, call: SentToolCall, builtIn: BuiltInCall): boolean {
+  const isSame = item['type'] === stateOf(call)['type'];
+  return isSame && textIn(item, builtIn.idField) === sentId(call, builtIn);
 }
 
 /** A string, or a list if there are attachments. */
@@ -77,12 +86,18 @@ function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
  */
 function assistantItems(
   message: AssistantMessage,
+  results: readonly ToolResultPart[],
   options: ReasoningPairOptions,
 ): readonly JsonObject[] {
-  return keepReasoningPairs(message.parts.reduce(addPart, []), options);
+  const add = (items: readonly SentItem[], part: AssistantPart) => addPart(items, part, results);
+  return keepReasoningPairs(message.parts.reduce(add, []), options);
 }
 
-function addPart(items: readonly SentItem[], part: AssistantPart): readonly SentItem[] {
+function addPart(
+  items: readonly SentItem[],
+  part: AssistantPart,
+  results: readonly ToolResultPart[],
+): readonly SentItem[] {
   const state = stateOf(part);
   const origin = objectIn(state, 'origin');
   switch (part.kind) {
@@ -93,9 +108,12 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
       // The state is the original item. Some servers leave out the summary, which is required.
       return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
     case 'tool_call':
-      return [...items, { item: callItem(part, state), origin }];
+      return [...items, builtInItem(part, results) ?? { item: callItem(part, state), origin }];
     case 'custom':
-      return isObject(part.value) ? [...items, { item: part.value, origin }] : items;
+      // The provider has no output of a custom tool that it ran itself, and rejects a call without.
+      return isObject(part.value) && part.name !== 'custom_tool_call'
+        ? [...items, { item: part.value, origin }]
+        : items;
     case 'media':
     case 'file':
       return addImage(items, part, state);
@@ -129,7 +147,7 @@ function addImage(
  * result must follow.
  */
 function addWords(items: readonly SentItem[], text: string): readonly SentItem[] {
-  const first = items.findIndex(({ item }) => isCall(item) || isReasoning(item));
+  const first = items.findIndex((sent) => isCall(sent) || isReasoning(sent.item));
   const at = first < 0 ? items.length : first;
   return [...addContent(items.slice(0, at), outputText(text), {}), ...items.slice(at)];
 }
@@ -175,6 +193,42 @@ function addContent(
   const message = { type: 'message', role: 'assistant', status: 'completed', content: [content] };
   const item = { ...own, ...message };
   return [...items, { item, origin: objectIn(state, 'origin') }];
+}
+
+/**
+ * The call of a built-in tool as it came. Undefined for other calls, and for a result that only a
+ * function can have. Such a call is sent as the call of a function.
+ */
+function builtInItem(call: SentToolCall, results: readonly ToolResultPart[]): SentItem | undefined {
+  const builtIn = builtInOf(call);
+  const result = results.find(({ toolCallId }) => toolCallId === call.toolCallId);
+  if (builtIn === undefined || result === undefined) return undefined;
+  const { origin, ...own } = stateOf(call);
+  const callId = sentId(call, builtIn);
+  const status = builtIn.idField === 'id' ? {} : { status: 'completed' };
+  const item = {
+    ...builtIn.requiredFields,
+    ...withoutNulls(own),
+    [builtIn.idField]: callId,
+    ...status,
+  };
+  const plain = callItem(call, {});
+  if (builtInOutput({ item, callId }, result) === undefined) return { item: plain };
+  return {
+    item,
+    isAnswered: true,
+    ...(isObject(origin) ? { origin } : {}),
+    ...(builtIn.needsOwnId ? { withoutReasoning: plain } : {}),
+  };
+}
+
+function builtInOf(call: SentToolCall): BuiltInCall | undefined {
+  return builtInCall(textIn(stateOf(call), 'type'));
+}
+
+/** The id that the output repeats. Ids of approvals are the provider's own. */
+function sentId(call: SentToolCall, { idField }: BuiltInCall): string {
+  return idField === 'id' ? (textIn(stateOf(call), 'id') ?? call.toolCallId) : call.toolCallId;
 }
 
 function callItem(call: SentToolCall, state: JsonObject): JsonObject {

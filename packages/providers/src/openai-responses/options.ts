@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import type { ResponsesTool } from '../contract/hosted-tools.ts';
 import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
@@ -42,7 +42,7 @@ export interface ResponsesOptions extends ApiOptions {
    * Tools in the format of the API: hosted tools, and custom tools with plain text input. A tool
    * replaces the request's tool of the same name. Default: none.
    */
-  readonly extraTools?: readonly JsonObject[] | undefined;
+  readonly extraTools?: readonly ResponsesTool[] | undefined;
   /**
    * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
    * Default: attachments are sent inside of each request.
@@ -68,6 +68,25 @@ export interface ResponsesDialect extends Endpoint {
   readonly plainReasoning: boolean;
   /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
+  /**
+   * Whether the server has OpenAI's built-in tools, which the client runs. Otherwise a tool with
+   * `answers` is declared as a function.
+   */
+  readonly builtInTools: boolean;
+  /**
+   * Whether the server itself runs calls of custom tools that the request does not declare. xAI
+   * sends its searches as such calls.
+   */
+  readonly runsCustomCalls: boolean;
+  /** Whether the server accepts `prompt_cache_key`. */
+  readonly hasPromptCacheKey: boolean;
+  /**
+   * Whether the server reports that it cut an answer at `max_output_tokens`. llama.cpp reports such
+   * an answer as completed, so the number of tokens decides.
+   */
+  readonly reportsCut: boolean;
+  /** Whether the server has `/responses/input_tokens`. Unknown servers are asked once. */
+  readonly countsTokens: boolean;
   /** Models that accept a long cache retention. */
   readonly longCacheModels: readonly string[];
 }

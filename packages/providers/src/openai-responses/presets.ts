@@ -24,6 +24,11 @@ const compatible: ResponsesDialect = {
   filesUrl: '{base}/files',
   plainReasoning: false,
   needsMessageIds: true,
+  builtInTools: false,
+  runsCustomCalls: false,
+  hasPromptCacheKey: false,
+  reportsCut: false,
+  countsTokens: true,
   longCacheModels: [],
 };
 
@@ -34,6 +39,9 @@ const openai: ResponsesDialect = {
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   needsMessageIds: false,
+  builtInTools: true,
+  hasPromptCacheKey: true,
+  reportsCut: true,
   longCacheModels: openaiLongCacheModels,
 };
 
@@ -42,6 +50,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
+    countsTokens: false,
     longCacheModels: [],
     id: 'azure-responses',
     baseUrl: undefined,
@@ -54,18 +63,25 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openrouter: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'openrouter-responses',
     filesUrl: undefined,
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
+    hasPromptCacheKey: true,
   },
   xai: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'xai-responses',
     filesUrl: '{base}/files',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    runsCustomCalls: true,
+    hasPromptCacheKey: true,
   },
   'lm-studio': {
     ...compatible,

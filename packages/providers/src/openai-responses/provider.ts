@@ -1,7 +1,7 @@
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
-import { textIn } from '../json/fields.ts';
 import { createProvider } from '../provider/create-provider.ts';
+import { responsesCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -27,16 +27,20 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
-  const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);
+  const { runsCustomCalls, reportsCut } = dialect;
+  const { extraTools = [] } = options;
   const build = (request: ModelRequest) => responsesRequest(request, options, dialect);
   const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
   const provider = wireProvider(
     {
       ...owner,
       http: (request) => stored?.http(request) ?? build(request),
+      ...(dialect.countsTokens && { tokenCounter: responsesCounter }),
       reader: (context) =>
         new ResponsesReader(context, owner, {
-          otherTools: extraNames,
+          extraTools,
+          runsCustomCalls,
+          reportsCut,
           onWhole: (response) => stored?.remember(context.request, response),
         }),
       ...(options.background && backgroundOf(build)),
@@ -56,10 +60,9 @@ export function openaiResponses(given: ResponsesOptions): Provider {
 /** Sends the whole history if the provider has lost a stored response. */
 function continued(provider: Provider, stored: ContinuedRequests | undefined): Provider {
   if (stored === undefined) return provider;
-  const { id, model, describe } = provider;
-  return createProvider(
-    ...([id, model] as const),
-    (request, context) => stored.streamAgainIfLost(provider.stream, request, context),
-    describe,
+  const { id, model, stream } = provider;
+  const again = createProvider(id, model, (request, context) =>
+    stored.streamAgainIfLost(stream, request, context),
   );
+  return { ...provider, ...again };
 }

@@ -5,6 +5,10 @@ import { textIn } from '../json/fields.ts';
 export interface SentItem {
   readonly item: JsonObject;
   readonly origin?: JsonObject | undefined;
+  /** True for a call of a built-in tool whose output follows. */
+  readonly isAnswered?: boolean | undefined;
+  /** Sent instead of the item if its reasoning is not sent. Default: the item without its id. */
+  readonly withoutReasoning?: JsonObject | undefined;
 }
 
 export interface ReasoningPairOptions {
@@ -24,21 +28,25 @@ export function keepReasoningPairs(
   items: readonly SentItem[],
   options: ReasoningPairOptions,
 ): readonly JsonObject[] {
-  const kept = withoutOrphans(items.filter(({ item }) => isSendable(item, items, options)));
+  const kept = withoutOrphans(items.filter((sent) => isSendable(sent, items, options)));
   const reasoning = new Map(
     kept.flatMap(({ item }) => (isReasoning(item) ? [[idOf(item), item] as const] : [])),
   );
-  return kept.flatMap(({ item, origin }) => {
+  return kept.flatMap((sent) => {
+    const { item, origin } = sent;
     if (origin === undefined) return [item];
     const source = reasoning.get(textIn(origin, 'reasoning'));
-    if (source === undefined) return isCall(item) || isMessage(item) ? [withoutId(item)] : [];
-    const isApart = options.plainReasoning && origin['isNext'] !== true && isCall(item);
+    if (source === undefined) {
+      const isKept = isCall(sent) || isMessage(item);
+      return isKept ? [sent.withoutReasoning ?? withoutId(item)] : [];
+    }
+    const isApart = options.plainReasoning && origin['isNext'] !== true && isCall(sent);
     return isApart ? [source, item] : [item];
   });
 }
 
 function isSendable(
-  item: JsonObject,
+  { item, isAnswered }: SentItem,
   items: readonly SentItem[],
   { isStored, plainReasoning }: ReasoningPairOptions,
 ): boolean {
@@ -49,13 +57,16 @@ function isSendable(
   }
   const { type } = item;
   if (type === 'image_generation_call') return isStored || textIn(item, 'result') !== undefined;
-  if (!clientAnsweredTypes.has(type)) return true;
+  if (isAnswered || !clientAnsweredTypes.has(type)) return true;
   const isAnswer = (other: JsonObject) =>
     other['type'] === `${type}_output` && other['call_id'] === item['call_id'];
   return items.some((other) => isAnswer(other.item));
 }
 
-/** Calls of hosted tools that the client must answer. The API rejects them without an answer. */
+/**
+ * Calls that the API rejects without an output. As custom parts they have one only if the provider
+ * ran them.
+ */
 const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'shell_call',
   'local_shell_call',
@@ -82,8 +93,9 @@ export function isReasoning(item: JsonObject): boolean {
   return item['type'] === 'reasoning';
 }
 
-export function isCall({ type }: JsonObject): boolean {
-  return type === 'function_call' || type === 'custom_tool_call';
+/** True for a call that the client answers. */
+export function isCall({ item: { type }, isAnswered }: SentItem): boolean {
+  return isAnswered === true || type === 'function_call' || type === 'custom_tool_call';
 }
 
 function isMessage({ type }: JsonObject): boolean {

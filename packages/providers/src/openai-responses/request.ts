@@ -4,6 +4,7 @@ import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
+import { refuseUnsupported } from '../wire/check-request.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
 import { optionsFor, withProviderOptions } from '../wire/provider-options.ts';
 import { inputItems } from './messages.ts';
@@ -24,14 +25,16 @@ export function responsesRequest(
 function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
-  { id, longCacheModels, ...dialect }: ResponsesDialect,
+  dialect: ResponsesDialect,
   warnings: string[],
 ): JsonObject {
   const { model } = options;
+  const { id, longCacheModels, hasPromptCacheKey } = dialect;
   const { maxOutputTokens, temperature, topP, cache } = request;
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
+  refuseUnsupported(request, 'the Responses API', ['candidates']);
   // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
   const { background = false, sendsOnlyNew = false } = options;
@@ -43,14 +46,15 @@ function responsesBody(
     input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
     store,
+    ...(request.logprobs === undefined ? {} : { top_logprobs: request.logprobs }),
     ...(background ? { background } : {}),
     ...reasoningFields(request, options, store !== false),
     ...outputFields(request, warnings),
-    ...toolFields(request, options, warnings),
+    ...toolFields(request, options, dialect, warnings),
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
-    ...(cache?.key === undefined ? {} : { prompt_cache_key: cache.key }),
+    ...(hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
     ...(isLongLived ? { prompt_cache_retention: '24h' } : {}),
   };
   return withProviderOptions(body, id, request);
@@ -66,7 +70,7 @@ const efforts: { readonly [Effort in ReasoningEffort]: string } = {
 };
 
 function reasoningFields(
-  { reasoning }: ModelRequest,
+  { reasoning, logprobs }: ModelRequest,
   { model, reasoningSummary, encryptedReasoning }: ResponsesOptions,
   isStored: boolean,
 ): JsonObject {
@@ -78,9 +82,13 @@ function reasoningFields(
     ...(summary === 'none' ? {} : { summary }),
   };
   const isSealed = encryptedReasoning ?? (!isStored && (isAsked || !isWithoutReasoning(model)));
+  const include = [
+    ...(isSealed ? ['reasoning.encrypted_content'] : []),
+    ...(logprobs === undefined ? [] : ['message.output_text.logprobs']),
+  ];
   return {
     ...(Object.keys(settings).length === 0 ? {} : { reasoning: settings }),
-    ...(isSealed ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...(include.length === 0 ? {} : { include }),
   };
 }
 

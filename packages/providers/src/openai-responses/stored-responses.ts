@@ -1,5 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import { objectsIn, textIn } from '../json/fields.ts';
+import { builtInCall } from './built-ins/built-in-calls.ts';
 
 /** A response that the provider stores, and what it contains. */
 interface StoredResponse {
@@ -88,7 +89,10 @@ function contentOf(item: JsonObject): string {
     case 'custom_tool_call':
       return JSON.stringify([item['call_id'], item['name'], item['arguments'] ?? item['input']]);
     default:
-      return '';
+      // A built-in tool can be sent as a function instead. Then the stored response does not fit.
+      return builtInCall(textIn(item, 'type')) === undefined
+        ? ''
+        : JSON.stringify([item['type'], item['call_id'] ?? item['id'] ?? '']);
   }
 }
 

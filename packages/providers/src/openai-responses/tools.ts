@@ -2,53 +2,87 @@ import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
 import { textIn } from '../json/fields.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
-import type { ResponsesOptions } from './options.ts';
+import { withToolOptions } from '../wire/provider-options.ts';
+import { builtInToolType } from './built-ins/built-in-calls.ts';
+import type { ResponsesDialect, ResponsesOptions } from './options.ts';
 
 /** The tools of the request, and tools in the format of the API. */
 export function toolFields(
   { tools = [], toolChoice }: ModelRequest,
   { extraTools = [], parallelToolCalls }: ResponsesOptions,
+  { id, builtInTools }: Pick<ResponsesDialect, 'id' | 'builtInTools'>,
   warnings: string[],
 ): JsonObject {
-  const replaced = new Set(extraTools.map((tool) => textIn(tool, 'name')));
-  const functions = tools
-    .filter(({ name }) => !replaced.has(name))
-    .map((tool) => functionTool(tool, warnings));
-  const all = [...functions, ...extraTools];
+  const extraNames = new Set(extraTools.map((tool) => textIn(tool, 'name')));
+  const extraTypes = new Set(extraTools.map((tool) => textIn(tool, 'type')));
+  const declared = tools.flatMap((tool) => {
+    const { name, answers } = tool;
+    if (extraNames.has(name)) return [];
+    const type = builtInTools && answers !== undefined ? builtInToolType(answers) : undefined;
+    if (type === undefined) return [{ name, field: functionTool(tool, warnings, id) }];
+    return extraTypes.has(type) ? [] : [{ name, field: builtInTool(tool, type, id) }];
+  });
+  const all = [...declared.map(({ field }) => field), ...extraTools];
   if (all.length === 0) return {};
+  const byName = new Map(declared.map(({ name, field }) => [name, field]));
   return {
     tools: all,
-    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice, extraTools) }),
+    ...(toolChoice === undefined
+      ? {}
+      : { tool_choice: choiceField(toolChoice, byName, extraTools) }),
     ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
   };
+}
+
+/**
+ * A tool whose format the provider defines. Only a search has a description and a schema. A shell can
+ * also run at the provider.
+ */
+function builtInTool(tool: ToolDefinition, type: string, provider: string): JsonObject {
+  const { description, inputSchema: parameters } = tool;
+  const search = { execution: 'client', ...(description && { description }), parameters };
+  const field = {
+    type,
+    ...(type === 'tool_search' ? search : {}),
+    ...(type === 'shell' ? { environment: { type: 'local' } } : {}),
+  };
+  return withToolOptions(field, tool, provider);
 }
 
 /**
  * `strict` is always sent. The API's default is true, and it then rejects schemas that are not
  * strict.
  */
-function functionTool(
-  { name, description, inputSchema, strict = false }: ToolDefinition,
+export function functionTool(
+  tool: ToolDefinition,
   warnings: string[],
+  provider?: string,
 ): JsonObject {
+  const { name, description, inputSchema, strict = false } = tool;
   const sent = strict
     ? enforcedSchema({ name, schema: inputSchema }, openaiStrictRules, warnings)
     : { schema: inputSchema, strict };
-  return {
+  const field = {
     type: 'function',
     name,
     ...(description === undefined ? {} : { description }),
     parameters: sent.schema,
     strict: sent.strict,
   };
+  return provider === undefined ? field : withToolOptions(field, tool, provider);
 }
 
-function choiceField(choice: ToolChoice, extraTools: readonly JsonObject[]): JsonObject | string {
+function choiceField(
+  choice: ToolChoice,
+  declared: ReadonlyMap<string, JsonObject>,
+  extraTools: readonly JsonObject[],
+): JsonObject | string {
   if (typeof choice === 'string') return choice;
   const { name } = choice;
-  const named = extraTools.find((tool) => textIn(tool, 'name') === name);
-  if (named !== undefined) return { type: textIn(named, 'type') ?? 'function', name };
-  // A hosted tool has no name: its type is chosen.
+  const named = extraTools.find((tool) => textIn(tool, 'name') === name) ?? declared.get(name);
+  // A tool without a name of its own is chosen by its type.
+  const type = textIn(named, 'type');
+  if (type !== undefined) return textIn(named, 'name') === undefined ? { type } : { type, name };
   const isHosted = extraTools.some((tool) => textIn(tool, 'type') === name);
   return isHosted ? { type: name } : { type: 'function', name };
 }

@@ -4,12 +4,12 @@ import type { ModelRequest, OutputSchema } from '../contract/model-request.ts';
 
 /**
  * Returns the request with an instruction that describes the output, for APIs without schemas. The
- * instruction follows the other instructions at the start, so that later turns do not move it.
+ * instruction follows the first one, which is the agent's own. After all instructions at the start it
+ * would move if the conversation starts with instructions and one more is added.
  */
 export function withSchemaInWords(request: ModelRequest, output: OutputSchema): ModelRequest {
   const { items } = request;
-  const start = items.findIndex(({ kind }) => kind !== 'system' && kind !== 'developer');
-  const at = start < 0 ? items.length : start;
+  const at = items[0]?.kind === 'system' || items[0]?.kind === 'developer' ? 1 : 0;
   return { ...request, items: [...items.slice(0, at), schemaItem(output), ...items.slice(at)] };
 }
 

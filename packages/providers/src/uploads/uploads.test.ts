@@ -35,6 +35,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  expect(server.faults).toEqual([]);
   await server.stop();
 });
 
@@ -101,7 +102,6 @@ describe.each(wires)('%s: uploads', (wire) => {
     expect(new Set(sentBodies()).size).toBe(1);
     expect(sentBodies()[0]).toContain([...server.files.keys()][0]);
     expect(sentBodies()[0]).not.toContain(btoa('report'));
-    expect(server.faults).toEqual([]);
     await uploads.close();
     expect(server.alive()).toEqual([]);
   });

@@ -23,17 +23,13 @@ export function withUploads(
   if (!(uploads instanceof UploadRegistry)) {
     throw new TypeError('Cannot use the option uploads: pass the result of createUploads()');
   }
-  const api = createApi();
-  return createProvider(
-    ...([provider.id, provider.model] as const),
-    (request, context) =>
-      abortOnReturn((returned) =>
-        streamWithUploads(provider, new UploadedRequests(uploads, api), request, {
-          ...withAbortSignal(context, returned),
-        }),
-      ),
-    provider.describe,
+  const requests = new UploadedRequests(uploads, createApi());
+  const uploading = createProvider(provider.id, provider.model, (request, context) =>
+    abortOnReturn((returned) =>
+      streamWithUploads(provider, requests, request, withAbortSignal(context, returned)),
+    ),
   );
+  return { ...provider, ...uploading };
 }
 
 /**

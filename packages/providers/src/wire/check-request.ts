@@ -1,4 +1,5 @@
 import type { ItemKind, PartKind, Source } from '@millrace/core';
+import type { DeclaredBuiltInTool } from '../contract/built-in-tool.ts';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import {
@@ -9,6 +10,7 @@ import {
   checkObject,
   checkOneOf,
   checkText,
+  checkWhole,
   type Fields,
 } from './check-shape.ts';
 
@@ -27,9 +29,28 @@ export function checkRequest(given: ModelRequest): void {
   for (const name of ['maxOutputTokens', 'temperature', 'topP']) {
     ifGiven(request, name, checkNumber);
   }
+  ifGiven(request, 'candidates', (count, path) => checkWhole(count, path, 1, 128));
+  ifGiven(request, 'logprobs', (count, path) => checkWhole(count, path, 0, 20));
   ifGiven(request, 'stopSequences', (texts) => checkEach(texts, 'stopSequences', checkText));
   ifGiven(request, 'cache', checkCache);
   ifGiven(request, 'providerOptions', checkJsonObject);
+}
+
+/**
+ * Throws if the request asks for something that an API does not have. An answer without it would
+ * not be what the caller asked for.
+ */
+export function refuseUnsupported(
+  request: ModelRequest,
+  api: string,
+  names: readonly ('candidates' | 'logprobs')[],
+): void {
+  for (const name of names) {
+    const isDefault = name === 'candidates' && request.candidates === 1;
+    if (request[name] === undefined || isDefault) continue;
+    const what = { candidates: 'only one answer', logprobs: 'no log probabilities' }[name];
+    throw fault('invalid_request', `${api} has ${what}; leave ${name} out`);
+  }
 }
 
 const itemKinds: readonly ItemKind[] = [
@@ -56,7 +77,19 @@ function checkTool(given: unknown, path: string): void {
   checkName(tool['name'], `${path}.name`);
   ifGiven(tool, 'description', (text) => checkText(text, `${path}.description`));
   checkJsonObject(tool['inputSchema'], `${path}.inputSchema`);
+  ifGiven(tool, 'answers', (name) => checkOneOf(name, `${path}.answers`, builtInTools));
+  ifGiven(tool, 'providerOptions', (options) =>
+    checkJsonObject(options, `${path}.providerOptions`),
+  );
 }
+
+const builtInTools: readonly DeclaredBuiltInTool[] = [
+  'openai.shell',
+  'openai.local_shell',
+  'openai.apply_patch',
+  'openai.computer',
+  'openai.tool_search',
+];
 
 function checkChoice(choice: unknown, path: string): void {
   if (typeof choice === 'string') checkOneOf(choice, path, ['auto', 'none', 'required']);

@@ -1,7 +1,6 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
-import type { ModelRequest } from '../contract/model-request.ts';
+import type { ModelRequest, ToolDefinition } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import { namesOfProvider } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 
 /**
@@ -15,11 +14,21 @@ export function optionsFor(provider: string, { providerOptions }: ModelRequest):
     const way = `put it under the provider's name, as in { anthropic: { ${flat}: … } }`;
     throw fault('invalid_request', `providerOptions.${flat} is not an object; ${way}`);
   }
-  // Later options override earlier ones.
-  return namesOfProvider(provider).reduce<JsonObject>((all, name) => {
-    const own = Object.hasOwn(providerOptions, name) ? providerOptions[name] : undefined;
-    return isObject(own) ? merge(all, own, '') : all;
-  }, {});
+  return mergeFor(provider, {}, providerOptions, '');
+}
+
+/** Merges the options that name a provider into a field. */
+export function mergeFor(
+  provider: string,
+  field: JsonObject,
+  options: Readonly<Record<string, JsonObject | undefined>> | undefined,
+  path: string,
+): JsonObject {
+  if (options === undefined) return field;
+  return namesOf(provider).reduce<JsonObject>((all, name) => {
+    const own = Object.hasOwn(options, name) ? options[name] : undefined;
+    return isObject(own) ? merge(all, own, path) : all;
+  }, field);
 }
 
 /**
@@ -32,6 +41,33 @@ export function withProviderOptions(
   request: ModelRequest,
 ): JsonObject {
   return merge(body, optionsFor(provider, request), '');
+}
+
+/** Adds the options of a picture or file to its content, by the same rules. */
+export function withOptions(content: JsonObject, options: JsonObject | undefined): JsonObject {
+  return options === undefined ? content : merge(content, options, 'content');
+}
+
+/** Adds the caller's options of a tool to its field, by the same rules. */
+export function withToolOptions(
+  field: JsonObject,
+  { name, providerOptions }: ToolDefinition,
+  provider: string,
+): JsonObject {
+  const merged = mergeFor(provider, field, providerOptions, `tools.${name}`);
+  if (merged['name'] === field['name']) return merged;
+  throw fault('invalid_request', `providerOptions cannot rename the tool ${name}; leave it out`);
+}
+
+/**
+ * From general to specific: `openai`, `openai-responses`. Later options override earlier ones. Claude
+ * on a cloud also has the options of `anthropic`, because the format is the same.
+ */
+function namesOf(provider: string): readonly string[] {
+  const name = provider.replace(/@.*$/s, '');
+  const family = name.replace(/-responses$/, '').replace(/^(anthropic)-(?:bedrock|vertex)$/, '$1');
+  const vendor = name === 'gemini' || name === 'vertex' ? 'google' : family;
+  return [...new Set([vendor, family, name, provider])];
 }
 
 /** Fields that the request itself sets, and that the reader of the answer depends on. */

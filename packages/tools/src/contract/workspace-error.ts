@@ -11,6 +11,8 @@ export type WorkspaceErrorCode =
   | 'vanished'
   /** Another process changed the file, or a folder on its path, during the operation. */
   | 'changed'
+  /** A new file was to be created, but the path exists. */
+  | 'exists'
   | 'folder'
   | 'not_a_folder'
   /** A FIFO, a device or a socket. */

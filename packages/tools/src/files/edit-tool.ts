@@ -1,4 +1,5 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import type { JsonObject } from '@millrace/core';
 import { z } from 'zod';
 import type { FileBefore, FileChange, Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
@@ -18,7 +19,7 @@ export function wellFormedText(name: string): z.ZodString {
 }
 
 /** Editing blocks the event loop, so the size of the file is limited. */
-const maxFileBytes = 4_000_000;
+export const maxEditedBytes = 4_000_000;
 const maxDiffLines = 200;
 const maxDiffLength = 20_000;
 
@@ -66,7 +67,7 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
     execute: ({ path, edits }, { signal }) =>
       workspace.change(path, (before) => applyToFile(before, edits), {
-        maxBytes: maxFileBytes,
+        maxBytes: maxEditedBytes,
         signal,
       }),
   });
@@ -81,13 +82,28 @@ function applyToFile({ place, bytes }: FileBefore, edits: readonly Edit[]): File
   if (file === undefined) return failed('It is not UTF-8 text, and editing would damage it');
   const applied = applyEdits(file, edits);
   if (!applied.ok) return failed(applied.problem);
-  const diff = unifiedDiff(file.text, applied.file.text, maxDiffLines);
-  if (diff.text === '') return failed('Together, the edits change nothing');
-  const { added, removed } = diff;
   const { replacements } = applied;
-  const text = `Edited ${place.shown}: ${lineCount(added)} added, ${lineCount(removed)} removed\n${clip(diff.text)}`;
-  const value = { path: place.shown, replacements, added, removed };
-  return { bytes: encodeText(applied.file), result: { output: { text, value } } };
+  const result = changeOutput('Edited', place.shown, file.text, applied.file.text, {
+    replacements,
+  });
+  if (result === undefined) return failed('Together, the edits change nothing');
+  return { bytes: encodeText(applied.file), result };
+}
+
+/** Describes a change as a diff. Returns undefined if nothing changes. */
+export function changeOutput(
+  verb: string,
+  path: string,
+  before: string,
+  after: string,
+  facts: JsonObject = {},
+): ToolOutput | undefined {
+  const { text: diff, added, removed } = unifiedDiff(before, after, maxDiffLines);
+  if (diff === '') return undefined;
+  const head = `${verb} ${path}: ${lineCount(added)} added, ${lineCount(removed)} removed`;
+  return {
+    output: { text: `${head}\n${clip(diff)}`, value: { path, ...facts, added, removed } },
+  };
 }
 
 function lineCount(count: number): string {

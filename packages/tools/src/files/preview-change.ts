@@ -1,11 +1,12 @@
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import { protectedLinkError } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { applyEdits, type Edit } from './apply-edits.ts';
+import { applyEdits, type Edit, type EditOutcome } from './apply-edits.ts';
+import { applyPatch, createdText, type PatchOutcome } from './apply-patch.ts';
 import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** The effect that a call of `edit` or `write` would have on the file as it is now. */
+/** The effect that a call of `edit`, `write` or `apply_patch` would have on the file as it is now. */
 export interface ChangePreview {
   /** The real path of the file, relative to the workspace. */
   readonly file: string;
@@ -32,7 +33,7 @@ const maxFileBytes = 4_000_000;
 const maxDiffLines = 20_000;
 
 /**
- * Shows what a call of `edit` or `write` would change, for the person who approves it. Returns
+ * Shows what a call of `edit`, `write` or `apply_patch` would change, for the person who approves it. Returns
  * undefined for other tools, for invalid input and for paths that the workspace refuses.
  *
  * @example const preview = await previewChange(workspace, { tool: 'write', input: { path: 'a.txt',
@@ -42,15 +43,9 @@ export async function previewChange(
   workspace: Pick<Workspace, 'read' | 'resolve'>,
   { tool, input }: { readonly tool: string; readonly input: unknown },
 ): Promise<ChangePreview | undefined> {
-  const { path, content, edits } = (input ?? {}) as {
-    readonly path?: unknown;
-    readonly content?: unknown;
-    readonly edits?: unknown;
-  };
-  if (typeof path !== 'string') return undefined;
-  const isWrite = tool === 'write' && typeof content === 'string';
-  if (!isWrite && !(tool === 'edit' && Array.isArray(edits) && edits.every(isEdit)))
-    return undefined;
+  const planned = plannedChange(tool, input);
+  if (planned === undefined) return undefined;
+  const { path, resultOf } = planned;
   const place = await placeOf(workspace, path);
   if (place === undefined) return undefined;
   const at = { file: place.shown, isLinked: place.isLinked };
@@ -62,15 +57,56 @@ export async function previewChange(
     return { ...at, ...noDiff, linesBefore: undefined, problem: notTextProblem };
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
-  if (isWrite) {
-    const endings = lineEndingChange(found, content);
-    return { ...at, ...diffOf(before, withoutCrlf(content)), ...endings, linesBefore };
-  }
-  const problem = (text: string) => ({ ...at, ...noDiff, linesBefore, problem: text });
-  if (found === undefined) return problem('The file does not exist');
-  const applied = applyEdits(found, edits as readonly Edit[]);
-  if (!applied.ok) return problem(applied.problem);
-  return { ...at, ...diffOf(before, applied.file.text), linesBefore };
+  const result = resultOf(found);
+  if ('problem' in result) return { ...at, ...noDiff, linesBefore, problem: result.problem };
+  const endings = result.content === undefined ? {} : lineEndingChange(found, result.content);
+  return { ...at, ...diffOf(before, result.text), ...endings, linesBefore };
+}
+
+/** The file after the change, and the content that is written as it is. Or why the call would fail. */
+type ChangeResult =
+  | { readonly text: string; readonly content?: string }
+  | { readonly problem: string };
+
+interface PlannedChange {
+  readonly path: string;
+  /** `found` is undefined if the file does not exist. */
+  readonly resultOf: (found: TextFile | undefined) => ChangeResult;
+}
+
+/** Returns undefined for other tools and for invalid input. */
+function plannedChange(tool: string, input: unknown): PlannedChange | undefined {
+  const { path, content, edits, type, diff } = (input ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof path !== 'string') return undefined;
+  if (tool === 'write' && typeof content === 'string')
+    return { path, resultOf: () => whole(content) };
+  if (tool === 'edit' && Array.isArray(edits) && edits.every(isEdit))
+    return { path, resultOf: changed((file) => applyEdits(file, edits as readonly Edit[])) };
+  if (tool !== 'apply_patch') return undefined;
+  if (type === 'delete_file')
+    return { path, resultOf: (found) => (found ? { text: '' } : missing) };
+  if (typeof diff !== 'string') return undefined;
+  if (type === 'update_file') return { path, resultOf: changed((file) => applyPatch(file, diff)) };
+  const created = type === 'create_file' ? createdText(diff) : undefined;
+  if (created === undefined) return undefined;
+  const exists = { problem: 'The file exists already' };
+  return { path, resultOf: (found) => (found === undefined ? whole(created) : exists) };
+}
+
+const missing = { problem: 'The file does not exist' };
+
+function whole(content: string): ChangeResult {
+  return { text: withoutCrlf(content), content };
+}
+
+function changed(
+  apply: (file: TextFile) => EditOutcome | PatchOutcome,
+): (found: TextFile | undefined) => ChangeResult {
+  return (found) => {
+    if (found === undefined) return missing;
+    const applied = apply(found);
+    return applied.ok ? { text: applied.file.text } : { problem: applied.problem };
+  };
 }
 
 /** Returns undefined if the path cannot be resolved in the workspace. */

@@ -27,7 +27,8 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
         ...{ tool, command, decision: 'allow', yields: true },
       }));
     case 'write': {
-      const names = toolsOfKind('write', policy.kinds);
+      // A patch can also delete files, which an approval of all changes does not cover.
+      const names = toolsOfKind('write', policy.kinds).filter((name) => name !== 'apply_patch');
       return [{ tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true }];
     }
     default:

@@ -12,6 +12,7 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   glob: 'search',
   write: 'write',
   edit: 'write',
+  apply_patch: 'write',
   bash: 'run',
   ask_user: 'free',
 };

@@ -69,6 +69,11 @@ export interface BashToolOptions {
    * system and on `PATH`, but not in the workspace. Default: `bash`.
    */
   readonly shell?: string | undefined;
+  /**
+   * The built-in tool of OpenAI whose calls the tool answers. The model then cannot ask for network
+   * or to leave the sandbox. Default: none, and the tool is a function for all providers.
+   */
+  readonly answers?: 'openai.shell' | 'openai.local_shell' | undefined;
   /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -86,7 +91,7 @@ export interface BashInput {
   readonly outside_sandbox?: boolean | undefined;
 }
 
-type Optional = 'env' | 'sandbox' | 'reading';
+type Optional = 'env' | 'sandbox' | 'reading' | 'answers';
 type Settings = {
   readonly [Key in Exclude<keyof BashToolOptions, Optional>]-?: NonNullable<BashToolOptions[Key]>;
 } & Pick<BashToolOptions, Optional>;
@@ -108,6 +113,7 @@ Each call starts a new shell: cd and variables do not persist. Background proces
     input: schemaOf(settings),
     effects: 'external',
     replay: 'never',
+    answers: settings.answers,
     maxOutputLength: settings.maxOutputLength,
     // The command itself comes first, because the description by the model may be wrong.
     summarize: (input) => {
@@ -268,6 +274,7 @@ function settingsOf(options: BashToolOptions): Settings {
     env: options.env,
     sandbox: options.sandbox,
     reading: options.reading,
+    answers: options.answers,
     shell: options.shell ?? 'bash',
     clock: options.clock ?? systemClock,
   };

@@ -5,7 +5,7 @@ import { folderOpener } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
 import { protectedLinkError, type ResolvedPath, resolvePath } from './resolve-path.ts';
-import { type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
+import { removeFile, type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
 
 /**
  * A folder that file tools cannot leave. Paths come from a model: relative to the root or absolute.
@@ -33,6 +33,8 @@ export interface Workspace {
   list(path: string, maxEntries: number): Promise<FolderListing>;
   /** Creates or replaces a file atomically, and creates missing folders. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteResult>;
+  /** Deletes a regular file. Does not follow a link at the end of the path to a protected file. */
+  remove(path: string, options?: Pick<WriteOptions, 'signal'>): Promise<ResolvedPath>;
   /**
    * Changes a file based on its current content. Changes of one file in this process run one after
    * the other. If another process changes the file meanwhile, the change fails.
@@ -112,6 +114,15 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
         return writeFile(openRoot, place, bytes, options);
+      });
+    },
+    remove: async (path, { signal } = {}) => {
+      if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
+      const place = await resolveForWriting(path);
+      return withPathLock(place.real, async () => {
+        signal?.throwIfAborted();
+        await removeFile(openRoot, place);
+        return place;
       });
     },
     change: async (path, change, { maxBytes, ...options }) => {

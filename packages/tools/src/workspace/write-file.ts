@@ -11,7 +11,7 @@ import {
   openFileIn,
   readContent,
 } from './open-file.ts';
-import { type OpenRoot, openOrCreateParent } from './open-folder.ts';
+import { type OpenRoot, openFolder, openOrCreateParent } from './open-folder.ts';
 import { explainPathFailure, vanishedError } from './path-failure.ts';
 import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
@@ -23,6 +23,8 @@ export interface WriteOptions {
   readonly sync?: boolean | undefined;
   /** Aborts the write before the file is replaced. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether to fail if the file exists. Default: false. */
+  readonly isNew?: boolean | undefined;
 }
 
 /** The result of a write. */
@@ -76,6 +78,7 @@ async function writeOnce(
   try {
     const before = await existingStats(folder, place);
     if (before === undefined && expected !== undefined) throw vanishedError(place);
+    if (before !== undefined && options.isNew) throw existsError(place);
     await replace(folder, place, bytes, before, expected, options);
     return { place, isNew: before === undefined };
   } catch (error) {
@@ -88,13 +91,31 @@ async function writeOnce(
   }
 }
 
+/** Deletes a regular file. The folder stays, even if it is empty then. */
+export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
+  const last = place.segments.length - 1;
+  if (last < 0) throw isFolderError(place);
+  const folder = await openFolder(openRoot, place, last);
+  const name = segmentAt(place, last);
+  try {
+    checkRegularFile(place, await lstat(folder.pathOf(name)));
+    // A read-only file must stay, as it does for a write.
+    await access(folder.pathOf(name), constants.W_OK);
+    await unlink(folder.pathOf(name));
+  } catch (error) {
+    throw await explainPathFailure(place, last, folder, error);
+  } finally {
+    await folder.close();
+  }
+}
+
 async function replace(
   folder: Folder,
   place: ResolvedPath,
   bytes: Uint8Array,
   before: Stats | undefined,
   expected: FileVersion | undefined,
-  { sync = false, signal }: WriteOptions,
+  { sync = false, signal, isNew = false }: WriteOptions,
 ): Promise<void> {
   const name = segmentAt(place, place.segments.length - 1);
   // A rename needs no permission for the replaced file, but a read-only file must stay unchanged.
@@ -103,8 +124,9 @@ async function replace(
   try {
     signal?.throwIfAborted();
     // Checked as late as possible. A change between this check and the rename cannot be detected.
-    if (expected === undefined) await existingStats(folder, place);
-    else await checkVersion(folder, place, expected);
+    const there = expected === undefined ? await existingStats(folder, place) : undefined;
+    if (there !== undefined && isNew) throw existsError(place);
+    if (expected !== undefined) await checkVersion(folder, place, expected);
     await rename(folder.pathOf(temporary), folder.pathOf(name));
   } catch (error) {
     await removeTemporary(folder, temporary);
@@ -149,6 +171,12 @@ async function syncFolder(folder: Folder): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+function existsError({ given }: ResolvedPath): WorkspaceError {
+  const state =
+    'it exists already, and nothing was written. Change it instead, or use another path';
+  return new WorkspaceError('exists', given, state);
 }
 
 function changedError({ given }: ResolvedPath): WorkspaceError {

@@ -64,7 +64,7 @@ test('/cost shows tokens and cost of the session', async () => {
   await chat.send('Go');
   await chat.waitForText('Yes.');
   await chat.send('/cost');
-  await chat.waitForText('1,200 tokens in, 1,000 tokens read from the cache');
+  await chat.waitForText('1,200 tokens in, 1,000 tokens read from the cache (83 %)');
   await chat.waitForText('34 tokens out');
   await chat.waitForText('$0.012 in total');
 });

@@ -1,3 +1,4 @@
+import { cachedPercent } from '@millrace/core';
 import { chooseModel } from '../../models/choose-model.ts';
 import { type KnownModel, knownModels } from '../../models/known-models.ts';
 import { note } from '../contract/block.ts';
@@ -53,11 +54,11 @@ export const cost: SlashCommand = {
   name: '/cost',
   description: 'Show the tokens and the cost of this session',
   run({ conversation, print }) {
-    const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = sessionUsage(
-      conversation.state.stats,
-    );
+    const usage = sessionUsage(conversation.state.stats);
+    const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = usage;
+    const share = cachedPercent(usage) ?? 0;
     const lines = [
-      `${formatCount(input, 'token')} in, ${formatCount(cacheRead, 'token')} read from the cache, ${formatCount(cacheWrite, 'token')} written to it`,
+      `${formatCount(input, 'token')} in, ${formatCount(cacheRead, 'token')} read from the cache (${share} %), ${formatCount(cacheWrite, 'token')} written to it`,
       `${formatCount(output, 'token')} out, ${formatCount(reasoning, 'token')} of them for reasoning`,
       costs.length === 0 ? 'The provider reports no price' : `${formatMoney(costs)} in total`,
     ];

@@ -1,6 +1,7 @@
 import type { PastRequest } from '@millrace/client';
 import {
   type Attempt,
+  cachedPercent,
   encodeRecord,
   type Fact,
   type LogRecord,
@@ -87,9 +88,12 @@ function FactFields({ fact }: { readonly fact: Fact }) {
   );
 }
 
-function usageText({ input, output, cacheRead, reasoning, costs, estimated }: Usage): string {
+function usageText(usage: Usage): string {
+  const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = usage;
   const texts = [`${input.toLocaleString('en')} in`, `${output.toLocaleString('en')} out`];
-  if (cacheRead > 0) texts.push(`${cacheRead.toLocaleString('en')} from cache`);
+  if (cacheRead > 0)
+    texts.push(`${cacheRead.toLocaleString('en')} from cache (${cachedPercent(usage)} %)`);
+  if (cacheWrite > 0) texts.push(`${cacheWrite.toLocaleString('en')} to cache`);
   if (reasoning > 0) texts.push(`${reasoning.toLocaleString('en')} reasoning`);
   for (const { amount, currency } of costs) texts.push(`${amount} ${currency}`);
   return `${texts.join(', ')}${estimated ? ' (estimated)' : ''}`;

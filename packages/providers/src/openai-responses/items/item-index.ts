@@ -1,5 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import { textIn } from '../../json/fields.ts';
+import { BuiltInItem } from './built-in-item.ts';
 import type { OutputItem } from './output-item.ts';
 import { CallItem } from './tool-calls.ts';
 
@@ -145,7 +146,8 @@ export function isUnlisted(
   output: readonly JsonObject[],
   matched: readonly Match[],
 ): boolean {
-  if (matched.includes(item) || (item.isClosed && !(item instanceof CallItem))) return false;
+  const isCall = item instanceof CallItem || item instanceof BuiltInItem;
+  if (matched.includes(item) || (item.isClosed && !isCall)) return false;
   return output.some(({ type }) => type === item.type);
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject, ProviderState } from '@millrace/core';
 import type { StateOwner } from '../../history/sendable-parts.ts';
 import { textIn } from '../../json/fields.ts';
 import type { ReaderContext } from '../../wire/wire.ts';
+import type { BuiltInCall } from '../built-ins/built-in-calls.ts';
 
 /** The context that items share. */
 export interface ItemContext extends ReaderContext {
@@ -10,6 +11,12 @@ export interface ItemContext extends ReaderContext {
   readonly callIds: Set<string>;
   /** True if the request has a tool with this name. */
   isDeclared(name: string): boolean;
+  /** Whether the client runs a call of a built-in tool. */
+  isClientRun(builtIn: BuiltInCall, item: JsonObject): boolean;
+  /** The name of the tool that answers a built-in tool. */
+  nameOf(builtIn: BuiltInCall): string;
+  /** True if the provider runs all calls of custom tools that the request does not declare. */
+  readonly runsCustomCalls: boolean;
 }
 
 /**

@@ -1,6 +1,8 @@
 import { type JsonObject, parseJson } from '@millrace/core';
 import { fault } from '../../errors/wire-fault.ts';
 import { isObject, textIn } from '../../json/fields.ts';
+import { builtInCall } from '../built-ins/built-in-calls.ts';
+import { BuiltInItem } from './built-in-item.ts';
 import { HostedItem, ImageItem } from './hosted-items.ts';
 import { ItemIndex, isUnlisted, matchItems } from './item-index.ts';
 import type { ItemContext, OutputItem, ReasoningOrigin } from './output-item.ts';
@@ -20,7 +22,8 @@ export class OutputItems {
   }
 
   get hasCalls(): boolean {
-    return this.#index.all.some((item) => item instanceof CallItem && item.isCallable);
+    const isCall = (item: OutputItem) => item instanceof CallItem || item instanceof BuiltInItem;
+    return this.#index.all.some((item) => isCall(item) && item.isCallable);
   }
 
   get isRefused(): boolean {
@@ -120,7 +123,23 @@ export class OutputItems {
   /** The response ended. Items without an end are kept, except for incomplete calls. */
   end(isResponseWhole: boolean): void {
     if (!isResponseWhole) this.#cutLast();
+    this.#releaseServerCalls();
     for (const item of this.#index.all) item.end(isResponseWhole);
+  }
+
+  /**
+   * The model waits for the client's calls. If it went on after the call of a custom tool that
+   * nobody declared, the provider has run it.
+   */
+  #releaseServerCalls(): void {
+    const { all } = this.#index;
+    const last = all.findLastIndex((item) => item instanceof MessageItem && !item.isEmpty);
+    for (const item of all.slice(0, Math.max(last, 0))) {
+      if (!(item instanceof CallItem && item.isUndeclared && item.isCallable)) continue;
+      const { item: whole } = item;
+      this.#remove(item);
+      this.#put(new HostedItem(this.#context, this.#origin, item.type), {}).close(whole);
+    }
   }
 
   /** If a response was cut short in a call, that call is incomplete even if it has an end. */
@@ -163,7 +182,7 @@ export class OutputItems {
   }
 
   #add(event: JsonObject, item: JsonObject): OutputItem {
-    const created = createItem(typeOf(item), this.#context, this.#origin);
+    const created = createItem(item, this.#context, this.#origin);
     return this.#put(created, { ...event, item_id: textIn(item, 'id') ?? null });
   }
 
@@ -200,19 +219,27 @@ function isTextItem(item: OutputItem): boolean {
   return item instanceof MessageItem || item instanceof ReasoningItem;
 }
 
-function createItem(type: string, context: ItemContext, origin: ReasoningOrigin): OutputItem {
+function createItem(item: JsonObject, context: ItemContext, origin: ReasoningOrigin): OutputItem {
+  const type = typeOf(item);
   switch (type) {
     case 'message':
       return new MessageItem(context, origin);
     case 'reasoning':
       return new ReasoningItem(context, origin);
-    case 'function_call':
     case 'custom_tool_call':
+      return context.runsCustomCalls && !context.isDeclared(textIn(item, 'name') ?? '')
+        ? new HostedItem(context, origin, type)
+        : new CallItem(context, origin, type);
+    case 'function_call':
       return new CallItem(context, origin, type);
     case 'image_generation_call':
       return new ImageItem(context, origin, type);
-    default:
-      return new HostedItem(context, origin, type);
+    default: {
+      const builtIn = builtInCall(type);
+      return builtIn !== undefined && context.isClientRun(builtIn, item)
+        ? new BuiltInItem(context, origin, type, builtIn)
+        : new HostedItem(context, origin, type);
+    }
   }
 }
 

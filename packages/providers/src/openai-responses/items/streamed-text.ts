@@ -1,4 +1,5 @@
 import type { EndOptions, RetractReason, TextWriter, ToolCallPart } from '@millrace/core';
+import { PlainInputEncoder, plainInput } from '../../wire/plain-input.ts';
 
 /** The destination of a streamed text. */
 export interface TextSink {
@@ -114,36 +115,23 @@ export class JsonInput implements TextSink {
 
 /** Plain text input, written as the JSON `{"input":"…"}`. It is valid JSON at the end. */
 export class PlainInput extends JsonInput {
-  /** A high surrogate whose low surrogate has not arrived yet. It must not be escaped alone. */
-  #held = '';
+  readonly #encoder = new PlainInputEncoder();
 
   constructor(part: TextWriter, call: CallHead) {
     super(part, call);
-    part.append('{"input":"');
+    part.append(PlainInputEncoder.start);
   }
 
   override append(chunk: string): void {
-    const text = this.#held + chunk;
-    const cut = endsInHighSurrogate(text) ? text.length - 1 : text.length;
-    this.#held = text.slice(cut);
-    this.part.append(jsonEscaped(text.slice(0, cut)));
+    this.part.append(this.#encoder.append(chunk));
   }
 
   override commit(end: EndOptions): void {
-    this.part.append(`${jsonEscaped(this.#held)}"}`);
+    this.part.append(this.#encoder.end());
     this.part.commit(end);
   }
 
   override replace(text: string, end: EndOptions): void {
-    super.replace(`{"input":"${jsonEscaped(text)}"}`, end);
+    super.replace(plainInput(text), end);
   }
-}
-
-function jsonEscaped(text: string): string {
-  return JSON.stringify(text.toWellFormed()).slice(1, -1);
-}
-
-function endsInHighSurrogate(text: string): boolean {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last <= 0xdbff;
 }

@@ -35,6 +35,12 @@ export class CallItem extends OutputItem {
     return this.isClosed && !this.#isCut && isWritten;
   }
 
+  /** True for a custom tool that no request declares. The provider can run such tools itself. */
+  get isUndeclared(): boolean {
+    const name = textIn(this.fields, 'name') ?? '';
+    return this.type === 'custom_tool_call' && !this.context.isDeclared(name);
+  }
+
   /** The item as far as it is known. */
   get item(): JsonObject {
     return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
@@ -156,12 +162,8 @@ export class CallItem extends OutputItem {
     return true;
   }
 
-  /** The provider's id, or a new one if it is invalid or used before. */
   #takeId(givenId: string): ToolCallId {
-    const { callIds, ids } = this.context;
-    const isFree = isValidId(givenId) && !callIds.has(givenId);
-    const id = isFree ? toolCallId(givenId) : ids.toolCall();
-    callIds.add(id);
+    const id = takeCallId(this.context, givenId);
     this.#callIds.push(id);
     return id;
   }
@@ -179,6 +181,14 @@ export class CallItem extends OutputItem {
   }
 }
 
+/** The provider's id, or a new one if it is invalid or used before. */
+export function takeCallId({ callIds, ids }: ItemContext, givenId: string): ToolCallId {
+  const isFree = isValidId(givenId) && !callIds.has(givenId);
+  const id = isFree ? toolCallId(givenId) : ids.toolCall();
+  callIds.add(id);
+  return id;
+}
+
 const maxIdLength = 1024;
 
 function isValidId(id: string): boolean {
@@ -191,12 +201,12 @@ const inputKeys: Readonly<Record<CallType, string>> = {
 };
 
 /** True if both have a value and the values differ. */
-function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
+export function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
   const [own, other] = [textIn(fields, key), textIn(item, key)];
   return own !== undefined && other !== undefined && own !== other;
 }
 
-function isIncomplete(item: JsonObject): boolean {
+export function isIncomplete(item: JsonObject): boolean {
   return item['status'] === 'incomplete';
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@millrace/core';
+import { requestFaults } from '../../scripted-server/rules/request-faults.ts';
 import { type FileWire, fileWires, type WireName } from './file-wires.ts';
 
 /** A file that the server stores. */
@@ -93,7 +94,7 @@ export class FileServer {
     const route = found.routeOf(url, request);
     switch (route.type) {
       case 'model':
-        return this.#model(found, JSON.parse(body.toString()), response);
+        return this.#model(found, url, JSON.parse(body.toString()), response);
       case 'start': {
         const started = `s${++this.#count}`;
         const { file } = JSON.parse(body.toString()) as { file: { name: string } };
@@ -168,8 +169,11 @@ export class FileServer {
     return send(response, 200, { id, deleted: true });
   }
 
-  #model(wire: FileWire, body: JsonObject, response: ServerResponse): void {
+  #model(wire: FileWire, url: URL, body: JsonObject, response: ServerResponse): void {
     this.requests.push(body);
+    // Gemini's model is in the path.
+    const [, model = body['model']] = /models\/([^:]+):/.exec(url.pathname) ?? [];
+    this.faults.push(...requestFaults(wire.rulesFor(body), body, String(model)));
     const named = wire.namedFiles(body, this.url);
     const missing = named.find((id) => this.#find(wire, id) === undefined);
     if (missing !== undefined) {

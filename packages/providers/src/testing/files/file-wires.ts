@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject } from '../../json/fields.ts';
+import type { WireName as Rules } from '../../scripted-server/answers/wire-answer.ts';
 
 export type WireName = 'openai' | 'anthropic' | 'gemini';
 
@@ -42,6 +43,8 @@ export interface FileWire {
   missing(id: string): readonly [status: number, body: object];
   /** The ids of the files that a model request names. */
   namedFiles(body: JsonObject, url: string): readonly string[];
+  /** The rules that a model request must follow. */
+  rulesFor(body: JsonObject): Rules;
   /** A short answer to a model request. */
   events(body: JsonObject): readonly object[];
 }
@@ -146,6 +149,7 @@ const openai: FileWire = {
     { error: { message: `No such File object: ${id}`, type: 'invalid_request_error', code: null } },
   ],
   namedFiles: (body) => idsAt(body, 'file_id'),
+  rulesFor: (body) => ('input' in body ? 'openai-responses' : 'openai-chat'),
   events: (body) => ('input' in body ? responsesEvents : chatEvents),
 };
 
@@ -176,6 +180,7 @@ const anthropic: FileWire = {
     { type: 'error', error: { type: 'not_found_error', message: `File not found: ${id}` } },
   ],
   namedFiles: (body) => idsAt(body, 'file_id'),
+  rulesFor: () => 'anthropic',
   events: () => [
     { type: 'message_start', message: { id: 'm1', usage: { input_tokens: 1, output_tokens: 1 } } },
     { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
@@ -213,6 +218,7 @@ const gemini: FileWire = {
   ],
   namedFiles: (body, url) =>
     idsAt(body, 'fileUri').map((uri) => uri.replace(`${url}/v1beta/files/`, '')),
+  rulesFor: () => 'gemini',
   events: () => [
     {
       candidates: [{ content: { parts: [{ text: 'ok' }] }, finishReason: 'STOP' }],

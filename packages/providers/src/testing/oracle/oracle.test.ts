@@ -220,7 +220,10 @@ const real: Readonly<Record<Wire, readonly Row[]>> = {
     ['azure-text.1', { texts: 'Hello', stop: 'stop' }],
     ['azure-tool-call.1', { calls: [{ id: 'call_H5DxLSFnsGhiROnUiDHmgyc8' }], stop: 'tool_use' }],
     ['openai-image-generation-tool.1', { media: [{ mimeType: 'image/webp' }], texts: '' }],
-    ['openai-mcp-tool-approval.1', { hosted: ['mcp_list_tools', 'mcp_approval_request'] }],
+    [
+      'openai-mcp-tool-approval.1',
+      { hosted: ['mcp_list_tools'], calls: [{ name: 'mcp_approval', ...whole }], stop: 'tool_use' },
+    ],
     [
       'openai-phase.1',
       { texts: expect.stringMatching(/^Got it — .* with links\.Here are a few /s) },

@@ -28,7 +28,8 @@ const terminals = new Set([
   'response.failed',
   'error',
 ]);
-const knownTypes = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+const callTypes = new Set(['function_call', 'custom_tool_call', 'mcp_approval_request']);
+const knownTypes = new Set(['message', 'reasoning', ...callTypes]);
 const isHosted = (type: string) => /_call$|_output$|^mcp_|^tool_search_|^program/.test(type);
 
 /** Computes the expected result of a Responses stream from all of its events at once. */
@@ -124,10 +125,26 @@ function blockOf(item: JsonObject): readonly (readonly [BlockKind, string])[] {
 }
 
 function isCall({ type }: JsonObject): boolean {
-  return type === 'function_call' || type === 'custom_tool_call';
+  return callTypes.has(textOf(type));
 }
 
-function toCall({ item, isDone }: ResponseItem, declared: readonly string[]): ExpectedCall {
+/** The provider asks whether it may call a tool of an MCP server. */
+function toApproval({ item, isDone }: ResponseItem): ExpectedCall {
+  const { server_label = null, name = null } = item;
+  const value = { server_label, name, arguments: parseArguments(textOf(item['arguments'])) ?? {} };
+  const written = JSON.stringify(value);
+  return {
+    name: 'mcp_approval',
+    arguments: written,
+    value,
+    id: textOf(item['id']),
+    isWhole: isDone,
+  };
+}
+
+function toCall(call: ResponseItem, declared: readonly string[]): ExpectedCall {
+  const { item, isDone } = call;
+  if (item['type'] === 'mcp_approval_request') return toApproval(call);
   const isText = item['type'] === 'custom_tool_call';
   const written = textOf(item[isText ? 'input' : 'arguments']).toWellFormed();
   const value = isText ? undefined : parseArguments(written);

@@ -1,0 +1,74 @@
+import type { McpApprovalInput } from '@millrace/providers';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { type DefinedTool, defineTool } from './define-tool.ts';
+
+/**
+ * Creates the tool that answers when a provider asks whether it may call a tool of an MCP server. An
+ * approved call of it approves the provider's call, and a denied one refuses it. The tool itself
+ * does nothing. Without it, every such call is refused.
+ *
+ * @example
+ * const mcp = { type: 'mcp', server_label: 'orders', server_url: 'https://mcp.example.com' } as const;
+ * const provider = openaiResponses({ model: 'gpt-5.1', extraTools: [mcp] });
+ * const agent = createAgent({ provider, tools: [mcpApprovalTool()] });
+ */
+export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput> {
+  return defineTool({
+    name: 'mcp_approval',
+    description: 'Approves a call that the provider makes to a tool of an MCP server.',
+    input: approvalSchema,
+    effects: 'external',
+    // The provider makes the call only after it has received the answer.
+    replay: 'safe',
+    answers: 'openai.mcp_approval',
+    summarize: ({ server_label, name, arguments: given }) =>
+      `${server_label}: ${name} ${JSON.stringify(given)}`,
+    execute: async () => 'Approved.',
+  });
+}
+
+/** The default policy: the user decides if the provider asks for approval or sees a danger. */
+export function askIfProviderAsks({ tool, input }: PendingCall): ApprovalDecision {
+  if (tool.answers === 'openai.mcp_approval')
+    return { decision: 'ask', reason: 'The provider asks before it calls the MCP server' };
+  const { pending_safety_checks: checks } = (input ?? {}) as { pending_safety_checks?: unknown };
+  if (tool.answers !== 'openai.computer' || !Array.isArray(checks) || checks.length === 0)
+    return 'allow';
+  const texts = checks.flatMap((check: { message?: unknown }) =>
+    typeof check?.message === 'string' ? [check.message] : [],
+  );
+  return { decision: 'ask', reason: texts.join('; ') || 'The provider sees a danger' };
+}
+
+const jsonSchema = {
+  type: 'object',
+  properties: {
+    server_label: { type: 'string' },
+    name: { type: 'string' },
+    arguments: { type: 'object' },
+  },
+  required: ['server_label', 'name', 'arguments'],
+} as const;
+
+/** Written by hand, because this package depends on no schema library. */
+const approvalSchema: StandardSchemaV1<McpApprovalInput> & StandardJSONSchemaV1<McpApprovalInput> =
+  {
+    '~standard': {
+      version: 1,
+      vendor: 'millrace',
+      validate(given) {
+        const {
+          server_label,
+          name,
+          arguments: passed,
+        } = (given ?? {}) as Partial<McpApprovalInput>;
+        if (typeof server_label !== 'string' || typeof name !== 'string')
+          return { issues: [{ message: 'server_label and name are texts' }] };
+        if (typeof passed !== 'object' || passed === null || Array.isArray(passed))
+          return { issues: [{ message: 'it is an object', path: ['arguments'] }] };
+        return { value: { server_label, name, arguments: passed } };
+      },
+      jsonSchema: { input: () => ({ ...jsonSchema }), output: () => ({ ...jsonSchema }) },
+    },
+  };

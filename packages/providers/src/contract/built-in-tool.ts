@@ -1,0 +1,63 @@
+import type { JsonObject } from '@millrace/core';
+
+/**
+ * A tool that a provider defines and the client runs. The model knows its format from training. A
+ * tool with `answers` runs its calls, so that permissions, approvals and the log apply to them as to
+ * any other call. Providers without the built-in tool declare the tool as an ordinary function.
+ *
+ * | name | input of the tool | result for the provider |
+ * |---|---|---|
+ * | `openai.shell` | `ShellInput` | the text, and `exitCode` and `timedOut` of the value |
+ * | `openai.local_shell` | `ShellInput` | the text |
+ * | `openai.apply_patch` | `PatchInput` | the text; an error means that nothing was changed |
+ * | `openai.computer` | `ComputerInput` | the first picture of the attachments: the screen |
+ * | `openai.tool_search` | what the model searches for, by the tool's own schema | `tools` of the value: a list of `ToolDefinition` |
+ * | `openai.mcp_approval` | `McpApprovalInput` | an error refuses the call, any other result approves it |
+ *
+ * A call that no tool answers has the part of the name after the dot. The loop answers it like any
+ * call of an unknown tool.
+ */
+export type BuiltInTool =
+  | 'openai.shell'
+  | 'openai.local_shell'
+  | 'openai.apply_patch'
+  | 'openai.computer'
+  | 'openai.tool_search'
+  | 'openai.mcp_approval';
+
+/** A built-in tool that the request declares. The provider asks for MCP approvals by itself. */
+export type DeclaredBuiltInTool = Exclude<BuiltInTool, 'openai.mcp_approval'>;
+
+/** The input of a tool that answers `openai.shell` or `openai.local_shell`. */
+export interface ShellInput {
+  /** One or more commands, one per line. They run in this order. */
+  readonly command: string;
+  /** Time limit in milliseconds. Default: that of the tool. */
+  readonly timeout_ms?: number | undefined;
+}
+
+/** The input of a tool that answers `openai.apply_patch`: one file, and its change in the V4A format. */
+export type PatchInput =
+  | { readonly type: 'create_file'; readonly path: string; readonly diff: string }
+  | { readonly type: 'update_file'; readonly path: string; readonly diff: string }
+  | { readonly type: 'delete_file'; readonly path: string };
+
+/** The input of a tool that answers `openai.computer`. */
+export interface ComputerInput {
+  /** What to do, in order, in the format of the API: `{ type: 'click', x: 1, y: 2, … }`. */
+  readonly actions: readonly JsonObject[];
+  /**
+   * Dangers that the provider sees. A result that is not an error acknowledges them. Default: none.
+   */
+  readonly pending_safety_checks?: readonly JsonObject[] | undefined;
+}
+
+/** The input of a tool that answers `openai.mcp_approval`: the call that waits for approval. */
+export interface McpApprovalInput {
+  /** The label of the MCP server that the provider calls. */
+  readonly server_label: string;
+  /** The name of its tool. */
+  readonly name: string;
+  /** The arguments that the model wrote. */
+  readonly arguments: JsonObject;
+}

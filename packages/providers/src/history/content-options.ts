@@ -1,0 +1,36 @@
+import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
+import type { ContentOptions } from '../contract/content-options.ts';
+import { isObject, objectIn } from '../json/fields.ts';
+import { mergeFor } from '../wire/provider-options.ts';
+
+/** The name of the options in the metadata of a part. */
+const key = 'providerOptions';
+
+/**
+ * Returns the picture or file with options for some providers: how exactly to look at it, or whether
+ * to cite it. They are stored in its metadata. Other providers ignore them.
+ *
+ * @example
+ * const map = withContentOptions(picture, { openai: { detail: 'high' } });
+ * const report = withContentOptions(file, { anthropic: { citations: { enabled: true } } });
+ */
+export function withContentOptions<Part extends MediaPart | FilePart>(
+  part: Part,
+  options: ContentOptions,
+): Part {
+  return { ...part, metadata: { ...part.metadata, [key]: options as JsonObject } };
+}
+
+/** The options of a part for one provider. Undefined if there are none. */
+export function contentOptionsFor(
+  { metadata }: MediaPart | FilePart,
+  provider: string,
+): JsonObject | undefined {
+  const given = objectIn(metadata, key);
+  if (given === undefined) return undefined;
+  const byProvider = Object.entries(given).flatMap(([name, options]) =>
+    isObject(options) ? [[name, options] as const] : [],
+  );
+  const own = mergeFor(provider, {}, Object.fromEntries(byProvider), 'content');
+  return Object.keys(own).length === 0 ? undefined : own;
+}

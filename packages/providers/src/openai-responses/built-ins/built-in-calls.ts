@@ -1,0 +1,153 @@
+import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import type { BuiltInTool } from '../../contract/built-in-tool.ts';
+import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
+
+/** How the calls of a built-in tool arrive. */
+export interface BuiltInCall {
+  readonly id: BuiltInTool;
+  /** The type of the tool, and the name of calls that no tool answers. */
+  readonly tool: string;
+  /** The item's field with the id that its output repeats. */
+  readonly idField: 'call_id' | 'id';
+  /** Whether the API rejects the item without the id of its own. */
+  readonly needsOwnId: boolean;
+  /** Fields that the API requires, but may send as null or leave out. */
+  readonly requiredFields?: JsonObject;
+  /** Whether the client runs the call. Otherwise the provider does. */
+  isClientRun(item: JsonObject): boolean;
+  /** The input of the tool that answers. */
+  inputOf(item: JsonObject): JsonObject;
+}
+
+const always = () => true;
+
+/** By the type of the item. */
+const builtInCalls: Readonly<Record<string, BuiltInCall>> = {
+  shell_call: {
+    id: 'openai.shell',
+    tool: 'shell',
+    idField: 'call_id',
+    needsOwnId: false,
+    isClientRun: (item) => !isInContainer(objectIn(item, 'environment')),
+    inputOf: (item) => shellInput(objectIn(item, 'action')),
+  },
+  local_shell_call: {
+    id: 'openai.local_shell',
+    tool: 'local_shell',
+    idField: 'call_id',
+    needsOwnId: true,
+    isClientRun: always,
+    inputOf: (item) => localShellInput(objectIn(item, 'action')),
+  },
+  apply_patch_call: {
+    id: 'openai.apply_patch',
+    tool: 'apply_patch',
+    idField: 'call_id',
+    needsOwnId: false,
+    isClientRun: always,
+    inputOf: (item) => objectIn(item, 'operation') ?? {},
+  },
+  computer_call: {
+    id: 'openai.computer',
+    tool: 'computer',
+    idField: 'call_id',
+    needsOwnId: true,
+    requiredFields: { pending_safety_checks: [] },
+    isClientRun: always,
+    inputOf: computerInput,
+  },
+  tool_search_call: {
+    id: 'openai.tool_search',
+    tool: 'tool_search',
+    idField: 'call_id',
+    needsOwnId: false,
+    requiredFields: { arguments: {} },
+    isClientRun: (item) => item['execution'] === 'client',
+    inputOf: ({ arguments: given }) => objectOf(given),
+  },
+  mcp_approval_request: {
+    id: 'openai.mcp_approval',
+    tool: 'mcp_approval',
+    idField: 'id',
+    needsOwnId: true,
+    isClientRun: always,
+    inputOf: ({ server_label = '', name = '', arguments: given }) => ({
+      server_label,
+      name,
+      arguments: objectOf(given),
+    }),
+  },
+};
+
+/** The built-in tool that an item of this type is a call of. */
+export function builtInCall(type: string | undefined): BuiltInCall | undefined {
+  return type !== undefined && Object.hasOwn(builtInCalls, type) ? builtInCalls[type] : undefined;
+}
+
+/** The `type` of the tool that the request declares for a built-in tool. */
+export function builtInToolType(id: BuiltInTool): string {
+  return id.slice(id.indexOf('.') + 1);
+}
+
+/** True for a shell that runs at the provider. */
+export function isInContainer(environment: JsonObject | undefined): boolean {
+  return textIn(environment, 'type')?.startsWith('container') === true;
+}
+
+/** Arguments arrive as an object or as its JSON text. */
+function objectOf(given: JsonValue | undefined): JsonObject {
+  const parsed = typeof given === 'string' ? parseJson(given) : undefined;
+  const value = parsed?.ok ? parsed.value : given;
+  return isObject(value) ? value : {};
+}
+
+function computerInput(item: JsonObject): JsonObject {
+  const single = objectIn(item, 'action');
+  const listed = objectsIn(item, 'actions');
+  const checks = objectsIn(item, 'pending_safety_checks');
+  return {
+    actions: listed.length === 0 && single !== undefined ? [single] : listed,
+    ...(checks.length === 0 ? {} : { pending_safety_checks: checks }),
+  };
+}
+
+/** The commands run one after the other, in one shell. */
+function shellInput(action: JsonObject | undefined): JsonObject {
+  return { command: textsIn(action, 'commands').join('\n'), ...timeLimit(action) };
+}
+
+/** A program and its arguments as one command line, in its folder and with its environment. */
+function localShellInput(action: JsonObject | undefined): JsonObject {
+  const folder = textIn(action, 'working_directory');
+  const variables = Object.entries(objectIn(action, 'env') ?? {});
+  const lines = [
+    ...(folder === undefined ? [] : [`cd ${quoted(folder)} || exit 1`]),
+    ...variables.flatMap(([name, value]) =>
+      /^[A-Za-z_]\w*$/.test(name) ? [`export ${name}=${quoted(String(value))}`] : [],
+    ),
+    commandLine(textsIn(action, 'command')),
+  ];
+  return { command: lines.join('\n'), ...timeLimit(action) };
+}
+
+/** A script that is passed to a shell is the command itself. */
+function commandLine(words: readonly string[]): string {
+  const [program = '', option = '', script] = words;
+  const isScript = /^(?:\/bin\/)?(?:ba)?sh$/.test(program) && /^-l?c$/.test(option);
+  return isScript && script !== undefined && words.length === 3
+    ? script
+    : words.map(quoted).join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function textsIn(action: JsonObject | undefined, key: string): readonly string[] {
+  return arrayIn(action, key).filter((text) => typeof text === 'string');
+}
+
+function timeLimit(action: JsonObject | undefined): JsonObject {
+  const timeoutMs = countIn(action, 'timeout_ms');
+  return timeoutMs === undefined || timeoutMs === 0 ? {} : { timeout_ms: timeoutMs };
+}

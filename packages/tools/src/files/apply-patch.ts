@@ -1,0 +1,188 @@
+import { replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
+
+/** The patched file, or why the patch does not fit. */
+export type PatchOutcome =
+  | { readonly ok: true; readonly file: TextFile }
+  | { readonly ok: false; readonly problem: string };
+
+/** One section of a patch: where to look, and the lines before and after the change. */
+interface Section {
+  /** Lines after which the section is, such as the head of a function. */
+  readonly anchors: readonly string[];
+  readonly lines: readonly PatchLine[];
+  /** True if the section is at the end of the file. */
+  readonly isAtEnd: boolean;
+}
+
+interface PatchLine {
+  readonly type: 'same' | 'added' | 'removed';
+  readonly text: string;
+}
+
+const maxSections = 1000;
+
+/**
+ * Applies a patch in the V4A format: sections that start with `@@` and an optional line above them,
+ * and lines that start with a space, `-` or `+`. There are no line numbers. The sections are
+ * searched in order, first exactly, then with other spaces at the ends of lines, then with other
+ * indentation. If one does not fit, nothing is changed.
+ */
+export function applyPatch(file: TextFile, diff: string): PatchOutcome {
+  const sections = sectionsOf(diff);
+  if (typeof sections === 'string') return { ok: false, problem: sections };
+  let current = file;
+  let from = 0;
+  for (const [index, section] of sections.entries()) {
+    const lines = current.text.split('\n');
+    const at = placeOf(lines, section, from);
+    if (typeof at === 'string') {
+      const which = sections.length === 1 ? '' : `Section ${index + 1} of ${sections.length}: `;
+      return { ok: false, problem: `${which}${at}` };
+    }
+    const replaced = replaceLines(current, lines, at, section);
+    current = replaced.file;
+    from = replaced.end;
+  }
+  return { ok: true, file: current };
+}
+
+/** The content of a file that a patch creates. Returns undefined if a line does not start with `+`. */
+export function createdText(diff: string): string | undefined {
+  const lines = patchLines(diff);
+  if (lines.some((line) => !line.startsWith('+'))) return undefined;
+  return lines.map((line) => `${line.slice(1)}\n`).join('');
+}
+
+/** Without the frame that models sometimes write around the sections. */
+function patchLines(diff: string): readonly string[] {
+  const lines = withoutCrlf(diff).replace(/\n$/, '').split('\n');
+  return lines.filter(
+    (line) => !/^\*\*\* (?:(?:Begin|End) Patch|(?:Add|Update) File: )/.test(line),
+  );
+}
+
+function sectionsOf(diff: string): readonly Section[] | string {
+  const sections: { anchors: string[]; lines: PatchLine[]; isAtEnd: boolean }[] = [];
+  const open = () => {
+    const section = { anchors: [], lines: [], isAtEnd: false };
+    sections.push(section);
+    return section;
+  };
+  for (const [index, line] of patchLines(diff).entries()) {
+    const last = sections.at(-1);
+    if (line.startsWith('@@')) {
+      // Several anchors in a row belong to one section.
+      const section = last === undefined || last.lines.length > 0 ? open() : last;
+      const anchor = line.slice(2).replace(/@@$/, '').trim();
+      if (anchor !== '' && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)?$/.test(anchor)) {
+        section.anchors.push(anchor);
+      }
+    } else if (line === '*** End of File') (last ?? open()).isAtEnd = true;
+    else {
+      const parsed = patchLine(line);
+      if (parsed === undefined)
+        return `Line ${index + 1} of the patch starts with none of space, -, + and @@`;
+      (last === undefined || last.isAtEnd ? open() : last).lines.push(parsed);
+    }
+    if (sections.length > maxSections) return `The patch has more than ${maxSections} sections`;
+  }
+  const full = sections.filter(({ lines }) => lines.length > 0);
+  return full.length === 0 ? 'The patch is empty' : full;
+}
+
+function patchLine(line: string): PatchLine | undefined {
+  const text = line.slice(1);
+  switch (line.charAt(0)) {
+    case ' ':
+      return { type: 'same', text };
+    // Models leave out the space of an empty line.
+    case '':
+      return { type: 'same', text: '' };
+    case '+':
+      return { type: 'added', text };
+    case '-':
+      return { type: 'removed', text };
+    default:
+      return undefined;
+  }
+}
+
+const comparisons: readonly ((line: string) => string)[] = [
+  (line) => line,
+  (line) => line.trimEnd(),
+  (line) => line.trim(),
+];
+
+/** The index of the section's first line, or why there is none. */
+function placeOf(lines: readonly string[], section: Section, from: number): number | string {
+  let start = from;
+  for (const anchor of section.anchors) {
+    const at = indexOfLines(lines, [anchor], start);
+    if (at < 0)
+      return `The line ${JSON.stringify(anchor.slice(0, 200))} is not in the rest of the file`;
+    start = at + 1;
+  }
+  const before = section.lines.filter(({ type }) => type !== 'added').map(({ text }) => text);
+  // The last line break ends the last line. No line follows it.
+  const end = lines.at(-1) === '' ? lines.length - 1 : lines.length;
+  if (before.length === 0) return section.isAtEnd ? end : Math.min(start, end);
+  const first = section.isAtEnd ? Math.max(start, end - before.length) : start;
+  const at = indexOfLines(lines, before, first);
+  if (at >= 0) return at;
+  const shown = JSON.stringify(before.join('\n').slice(0, 500));
+  return `These lines are not in the ${from === 0 ? '' : 'rest of the '}file: ${shown}. Read it again`;
+}
+
+function indexOfLines(lines: readonly string[], wanted: readonly string[], from: number): number {
+  for (const simplified of comparisons) {
+    const needle = wanted.map(simplified);
+    const [head] = needle;
+    for (let at = from; at + needle.length <= lines.length; at++) {
+      if (simplified(lines[at] ?? '') !== head) continue;
+      if (needle.every((line, index) => simplified(lines[at + index] ?? '') === line)) return at;
+    }
+  }
+  return -1;
+}
+
+/** Lines that stay are taken from the file, because their spaces can differ from the patch. */
+function replaceLines(
+  file: TextFile,
+  lines: readonly string[],
+  at: number,
+  { lines: changes }: Section,
+): { readonly file: TextFile; readonly end: number } {
+  const after: string[] = [];
+  let read = at;
+  for (const { type, text } of changes) {
+    if (type === 'added') after.push(text);
+    else if (type === 'same') after.push(lines[read++] ?? '');
+    else read++;
+  }
+  const start = lines.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0);
+  const old = lines.slice(at, read);
+  const isLast = read >= lines.length;
+  // A line is replaced with its line break, so that removed lines leave no empty line. The last
+  // line of a file can have none.
+  const [from, before, now] = isLast
+    ? endOfFile(start, old, after, at)
+    : [start, withBreaks(old), withBreaks(after)];
+  return { file: replaceAt(file, [from], before, now), end: at + after.length };
+}
+
+function withBreaks(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** The file does not end with a line break, and its last line is replaced. */
+function endOfFile(
+  start: number,
+  old: readonly string[],
+  after: readonly string[],
+  at: number,
+): readonly [number, string, string] {
+  // The line break before the removed lines goes with them.
+  if (after.length === 0 && at > 0) return [start - 1, `\n${old.join('\n')}`, ''];
+  if (old.length === 0 && at > 0) return [start - 1, '', `\n${after.join('\n')}`];
+  return [start, old.join('\n'), after.join('\n')];
+}
