@@ -227,6 +227,65 @@ describe.each(wires)('%s: uploads', (wire) => {
     expect(server.stored).toEqual(['report']);
   });
 
+  test('a file that replaces an expired one keeps the sessions of the old one', async () => {
+    const uploads = uploadsOf();
+    const provider = providerFor(wire, uploads);
+    const request = { items: [userItem(pdf('report'))] };
+    await provider.complete(request, { session: 'a' });
+    await provider.complete(request, { session: 'b' });
+    clock.offsetMs += 48 * hourMs;
+    await provider.complete(request, { session: 'a' });
+    await uploads.release('a');
+    expect(server.alive()).toHaveLength(1);
+    await uploads.release('b');
+    expect(server.alive()).toEqual([]);
+  });
+
+  test('a file is not deleted while a request uses it', async () => {
+    const { promise: started, resolve: onStart } = Promise.withResolvers<void>();
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    server.onModel = () => {
+      onStart();
+      return mayEnd;
+    };
+    const uploads = uploadsOf();
+    const request = { items: [userItem(pdf('report'))] };
+    const running = providerFor(wire, uploads).complete(request, { session: 'a' });
+    await started;
+    await uploads.release('a');
+    expect(server.alive()).toHaveLength(1);
+    await uploads.close();
+    end();
+    expect((await running).error).toBeUndefined();
+    await uploads.close();
+    expect(server.deadReferences).toBe(0);
+    expect(server.alive()).toEqual([]);
+  });
+
+  test('a file that is replaced stays until the requests with it have ended', async () => {
+    const { promise: started, resolve: onStart } = Promise.withResolvers<void>();
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    server.onModel = () => {
+      server.onModel = async () => {};
+      onStart();
+      return mayEnd;
+    };
+    const uploads = uploadsOf();
+    const provider = providerFor(wire, uploads);
+    const request = { items: [userItem(pdf('report'))] };
+    const first = provider.complete(request);
+    await started;
+    clock.offsetMs += 48 * hourMs - 60_000;
+    expect((await provider.complete(request)).error).toBeUndefined();
+    await uploads.release('nobody');
+    expect(server.alive()).toHaveLength(2);
+    end();
+    expect((await first).error).toBeUndefined();
+    await uploads.release('nobody');
+    expect(server.deadReferences).toBe(0);
+    expect(server.alive()).toHaveLength(1);
+  });
+
   test('the oldest file that is not in use makes room', async () => {
     const uploads = uploadsOf({ maxFiles: 2 });
     const provider = providerFor(wire, uploads);

@@ -38,6 +38,8 @@ export class FileServer {
   refusal: string | undefined;
   /** Called before an upload is stored. */
   onUpload: () => Promise<void> = async () => {};
+  /** Called before a model request is answered, and before its files are looked up. */
+  onModel: () => Promise<void> = async () => {};
   /** The origin of Gemini's upload URLs. Default: the server's own. */
   uploadOrigin: string | undefined;
   /** The keys that came with uploads to an upload URL. */
@@ -94,6 +96,7 @@ export class FileServer {
     const route = found.routeOf(url, request);
     switch (route.type) {
       case 'model':
+        await this.onModel();
         return this.#model(found, url, JSON.parse(body.toString()), response);
       case 'start': {
         const started = `s${++this.#count}`;
