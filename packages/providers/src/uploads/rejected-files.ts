@@ -19,16 +19,20 @@ const file = /\bfiles?\b|\bfile_?(?:id|uri|data)\b/i;
 const reference = /\bfile_?(?:id|uri|data)\b|\binput_file\b|\bsource\b.*\bfile\b/i;
 
 /**
- * Returns which of the given files an error is about. Undefined if it is about something else. If the
- * error names no file, it is about all of them.
+ * Returns which of the given files an error is about. Undefined if it is about something else, or
+ * about a file that the caller uploaded itself (`otherIds`). If the error names no file, it is about
+ * all of the given ones.
  */
 export function rejectedFiles(
   error: ProviderError,
   ids: readonly string[],
+  otherIds: readonly string[],
 ): RejectedFiles | undefined {
   if (ids.length === 0) return undefined;
   const text = `${error.providerCode ?? ''} ${error.message}`;
-  const named = ids.filter((id) => text.includes(id.slice(id.lastIndexOf('/') + 1)));
+  const isNamed = (id: string) => text.includes(id.slice(id.lastIndexOf('/') + 1));
+  const named = ids.filter(isNamed);
+  if (named.length === 0 && otherIds.some(isNamed)) return undefined;
   const affected = named.length === 0 ? ids : named;
   const { status } = error;
   // An error inside of a stream has no status. It must name a file then.

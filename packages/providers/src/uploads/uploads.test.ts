@@ -70,6 +70,10 @@ function providerFor(wire: WireUnderTest, uploads: Uploads | undefined): Provide
   }
 }
 
+function ownName(wire: WireUnderTest): string {
+  return wire === 'responses' || wire === 'chat' ? 'openai' : wire;
+}
+
 function uploadsOf(options: UploadOptions = {}): Uploads {
   return createUploads({ minBytes: 4, ...options });
 }
@@ -132,6 +136,17 @@ describe.each(wires)('%s: uploads', (wire) => {
     // Only the file that the error names is uploaded again.
     expect(server.stored.slice(2)).toEqual(['report']);
     expect(server.deadReferences).toBe(1);
+  });
+
+  test('an error about a file of the caller is reported, and nothing is uploaded again', async () => {
+    const provider = providerFor(wire, uploadsOf());
+    const id = wire === 'gemini' ? `${server.url}/v1beta/files/mine` : 'mine';
+    const source = { type: 'provider_file', provider: ownName(wire), id } as const;
+    const mine = { kind: 'file', name: 'a.pdf', mimeType: 'application/pdf', source } as const;
+    const end = await provider.complete({ items: [userItem(pdf('report'), mine)] });
+    expect(end.error?.message).toContain('mine');
+    expect(server.requests).toHaveLength(1);
+    expect(server.stored).toEqual(['report']);
   });
 
   test('a request survives the loss of all its files', async () => {

@@ -112,7 +112,7 @@ class UploadedRequests {
       request: uploads.size === 0 ? request : withFiles(request, uploads, this.#api.provider),
       warnings: warningsOf(uploads),
       fileCount: uploads.size,
-      learn: (step, lostKeys) => this.#learn(step, lostKeys, uploads),
+      learn: (step, lostKeys) => this.#learn(step, lostKeys, uploads, givenFiles(request)),
       end,
     };
   }
@@ -144,6 +144,7 @@ class UploadedRequests {
     { end }: StreamStep,
     lostKeys: Set<string>,
     uploads: ReadonlyMap<Attachment, Upload>,
+    otherIds: readonly string[],
   ): boolean {
     if (end?.error === undefined || uploads.size === 0) return false;
     const byId = new Map<string, Upload>();
@@ -151,7 +152,7 @@ class UploadedRequests {
       const { known } = upload;
       if (known !== undefined && 'file' in known) byId.set(known.file.id, upload);
     }
-    const found = rejectedFiles(end.error, [...byId.keys()]);
+    const found = rejectedFiles(end.error, [...byId.keys()], otherIds);
     for (const id of found?.ids ?? []) {
       const upload = byId.get(id);
       if (upload === undefined) continue;
@@ -176,6 +177,13 @@ function* attachmentsIn({ items }: ModelRequest): Generator<Attachment> {
       if (part.kind === 'tool_result') yield* part.attachments ?? [];
     }
   }
+}
+
+/** The ids of files that the caller uploaded itself. */
+function givenFiles(request: ModelRequest): readonly string[] {
+  return [...attachmentsIn(request)].flatMap(({ source }) =>
+    source.type === 'provider_file' ? [source.id] : [],
+  );
 }
 
 /** Replaces the contents that were uploaded. Everything else stays the same object. */
