@@ -467,7 +467,12 @@ describe('options', () => {
 
 describe('random schedules', () => {
   type Step =
-    | { readonly type: 'turn'; readonly session: number; readonly contents: readonly number[] }
+    | {
+        readonly type: 'turn';
+        readonly session: number;
+        readonly contents: readonly number[];
+        readonly isAborted: boolean;
+      }
     | { readonly type: 'release'; readonly session: number }
     | { readonly type: 'wait'; readonly hours: number }
     | { readonly type: 'fail'; readonly how: UploadFailure }
@@ -479,6 +484,7 @@ describe('random schedules', () => {
     type: fc.constant('turn' as const),
     session,
     contents: fc.uniqueArray(fc.nat(3), { minLength: 1, maxLength: 3 }),
+    isAborted: fc.integer({ max: 3, min: 0 }).map((n) => n === 3),
   });
   const step: fc.Arbitrary<Step> = fc.oneof(
     { arbitrary: turn, weight: 6 },
@@ -523,9 +529,14 @@ describe('random schedules', () => {
             switch (one.type) {
               case 'turn': {
                 const items = [userItem(...one.contents.map((n) => pdf(`content ${n}`)))];
+                const abort = new AbortController();
+                if (one.isAborted) setTimeout(() => abort.abort(), 1);
                 const ended = provider
-                  .complete({ items }, { session: `s${one.session}` })
-                  .then(({ error }) => expect(error).toBeUndefined())
+                  .complete({ items }, { session: `s${one.session}`, signal: abort.signal })
+                  .then(({ error }) => {
+                    if (!one.isAborted) expect(error).toBeUndefined();
+                    else expect([undefined, 'aborted']).toContain(error?.kind);
+                  })
                   .finally(() => running.delete(ended));
                 running.add(ended);
                 break;
