@@ -25,6 +25,15 @@ export type {
   ResponsesTool,
 } from './contract/hosted-tools.ts';
 export type {
+  ModelEffort,
+  ModelInfo,
+  ModelInput,
+  ModelPrices,
+  ModelTable,
+  TierPrices,
+  TokenPrices,
+} from './contract/model-info.ts';
+export type {
   AnthropicToolOptions,
   CacheHints,
   ModelRequest,
@@ -58,6 +67,7 @@ export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/o
 export { gemini, vertex } from './gemini/provider.ts';
 export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
+export type { ModelInfoOptions } from './models/known-traits.ts';
 export type {
   ChatDialect,
   ChatOptions,

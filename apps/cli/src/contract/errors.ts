@@ -21,6 +21,8 @@ type ModelErrorCode =
   /** No known model has this name. */
   | 'unknown_model'
   | 'no_key'
+  /** There is a maximum cost, but the model's price is unknown. */
+  | 'no_price'
   /** A local model server does not answer. */
   | 'no_server'
   /** A local model server runs, but its model is not loaded yet. */

@@ -1,4 +1,4 @@
-import { limitContext } from '@millrace/providers';
+import { limitContext, type ModelTable } from '@millrace/providers';
 import type { ChosenModel } from '../contract/agent.ts';
 import {
   type Config,
@@ -25,20 +25,24 @@ import {
   queryServer,
   readWindow,
 } from './local-servers.ts';
+import { loadModelTable } from './model-table.ts';
 import { openModel } from './open-model.ts';
-import { contextTokensOf, firstSetVariable, vendors } from './vendors.ts';
+import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
   /** The folder for the demo model. */
   readonly cwd?: string | undefined;
+  /** The table of models. Default: the user's own and the one of this program. */
+  readonly models?: ModelTable | undefined;
 }
 
 /**
  * Chooses the model: the configured one, else one whose key is set, else one of a local server,
  * else the demo. Throws a `ModelError` if the requested model cannot be used.
  */
-export async function chooseModel(options: ChooseOptions): Promise<ChosenModel> {
+export async function chooseModel(given: ChooseOptions): Promise<ChosenModel> {
+  const options = { ...given, models: given.models ?? (await loadModelTable(given.env)) };
   const name = options.config.model?.trim();
   if (name) return byName(name, options);
   return byKey(options) ?? (await byServer(options)) ?? openDemo(options, noModelReason);
@@ -135,11 +139,11 @@ async function openServerModel(
 }
 
 function openConfigured(model: ModelConfig, because: string, options: ChooseOptions): ChosenModel {
-  const { config, env, fetch, clock } = options;
+  const { config, env, fetch, clock, models } = options;
   const label = `${model.provider}/${model.model}`;
   const reasoning = model.reasoning ?? config.reasoning;
   const { maxOutputTokens } = model;
-  const provider = openModel(model, { env, transport: { fetch, clock } });
+  const provider = openModel(model, { env, models, transport: { fetch, clock } });
   const { contextTokens } = model;
   const tellsWindow = contextTokens !== undefined || provider.contextTokens !== undefined;
   // A window by the name of the model is a guess. The provider for Ollama limits requests itself.
@@ -149,7 +153,7 @@ function openConfigured(model: ModelConfig, because: string, options: ChooseOpti
     label,
     why: `Using ${label}, ${because}.`,
     isDemo: false,
-    contextTokens: contextTokens ?? contextTokensOf(model.model),
+    contextTokens: contextTokens ?? provider.info?.contextTokens,
     request: {
       ...(reasoning !== undefined && { reasoning }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

@@ -8,6 +8,8 @@ import type { AnthropicOptions } from './options.ts';
 export interface MessagesHost {
   /** The owner of state, and the name in `providerOptions`. */
   readonly provider: string;
+  /** The base URL of the host's own API. Another one is a server of its own, with its host in the id. */
+  readonly ownBaseUrl?: string | undefined;
   readonly url: (options: AnthropicOptions) => string;
   /** The URL of the files API. Default: the place has none. */
   readonly filesUrl?: ((options: AnthropicOptions) => string) | undefined;
@@ -34,6 +36,7 @@ const keyVariables = ['ANTHROPIC_API_KEY'];
 /** Anthropic's own API, and gateways that offer the same. */
 export const anthropicHost: MessagesHost = {
   provider: 'anthropic',
+  ownBaseUrl: defaultBaseUrl,
   url: (options) => urlAt('messages', options),
   filesUrl: (options) => urlAt('files', options),
   headers: ({ version }, betas) => ({

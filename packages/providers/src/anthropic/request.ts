@@ -2,6 +2,7 @@ import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { effortFor } from '../models/effort.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
@@ -10,18 +11,17 @@ import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import type { MessagesHost } from './host.ts';
 import { cacheControl, conversationOf, type MessageTurn } from './messages.ts';
-import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
+import type { AnthropicModel, AnthropicOptions, ModelTraits } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
 const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 
 export function anthropicRequest(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   host: MessagesHost,
 ): HttpRequest {
-  const { model, betas: requested = [] } = options;
-  const { provider } = host;
+  const { id: provider, model, betas: requested = [] } = options;
   refuseUnsupported(request, 'the Messages API', ['candidates', 'logprobs']);
   const maxCachePoints = maxPoints - ownPoints(request, options);
   const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
@@ -72,8 +72,8 @@ function secretsIn(headers: Headers, { authToken }: AnthropicOptions): readonly 
   );
 }
 
-function rulesOf(options: AnthropicOptions, host: MessagesHost) {
-  const traits = traitsOf(options.model);
+function rulesOf(options: AnthropicModel, host: MessagesHost) {
+  const { traits } = options;
   const isTaken = traits.systemMessages && host.takesSystemMessages(options);
   return {
     takesSystemMessages: options.systemMessages ?? isTaken,
@@ -124,11 +124,11 @@ function headersFor(
 /** All fields of the body except the conversation. */
 function settingFields(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   turns: readonly MessageTurn[],
   warnings: string[],
 ): JsonObject {
-  const traits = traitsOf(options.model);
+  const { traits } = options;
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
   const tools = toolFields(request, options, outputTool, warnings);
@@ -189,8 +189,6 @@ interface ThinkingFields {
   readonly effort?: string;
 }
 
-const efforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'max' } as const;
-
 const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
 
 /** The API's minimum budget. */
@@ -202,7 +200,7 @@ const maxShare = 0.75;
 /** The fields that request thinking with the given effort. */
 function thinkingFields(
   effort: ReasoningEffort | undefined,
-  { thinking, canStopThinking }: ModelTraits,
+  { thinking, canStopThinking, efforts }: ModelTraits,
   maxTokens: number,
 ): ThinkingFields {
   if (effort === undefined || thinking === 'none') return {};
@@ -211,7 +209,10 @@ function thinkingFields(
   }
   if (thinking === 'adaptive') {
     // Newer models show no thinking without this field.
-    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: efforts[effort] };
+    return {
+      thinking: { type: 'adaptive', display: 'summarized' },
+      ...effortField(effort, efforts),
+    };
   }
   const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
@@ -220,15 +221,23 @@ function thinkingFields(
 /** The fields that turn thinking off because a tool is forced. Some models think by default. */
 function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
-  { thinking, canStopThinking }: ModelTraits,
+  { thinking, canStopThinking, efforts }: ModelTraits,
 ): ThinkingFields {
   if (thinking !== 'adaptive') return {};
   // The API rejects the highest effort without thinking.
   const most = effort === 'max' ? 'high' : effort;
   return {
     ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
-    ...(most === undefined || most === 'none' ? {} : { effort: efforts[most] }),
+    ...(most === undefined || most === 'none' ? {} : effortField(most, efforts)),
   };
+}
+
+function effortField(
+  requested: ReasoningEffort,
+  efforts: ModelTraits['efforts'],
+): Pick<ThinkingFields, 'effort'> {
+  const effort = effortFor(requested, efforts);
+  return effort === undefined ? {} : { effort };
 }
 
 /**

@@ -11,6 +11,7 @@ import type {
   TraceContext,
   Usage,
 } from '@millrace/core';
+import type { ModelInfo } from './model-info.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ProviderError } from './provider-error.ts';
 
@@ -23,6 +24,8 @@ export interface Provider {
   readonly id: string;
   /** The model's name, as the API expects it. */
   readonly model: string;
+  /** What is known about the model: limits, abilities and prices. Missing if nothing is known. */
+  readonly info?: ModelInfo | undefined;
   /**
    * Makes one attempt at the request. The stream does not throw for failures at run time: an error,
    * a timeout or an abort is reported in its last step. It sends nothing before the caller requests

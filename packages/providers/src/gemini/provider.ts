@@ -1,5 +1,6 @@
 import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
+import { modelInfo } from '../models/known-traits.ts';
 import { geminiCounter } from '../tokens/token-counter.ts';
 import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
 import { geminiFileApi } from '../uploads/file-apis.ts';
@@ -40,6 +41,7 @@ export function gemini(options: GeminiOptions): Provider {
     streamsArguments: false,
     extraTools,
     asksForHostedCalls: true,
+    info: modelInfo('gemini', model, options),
   };
   return withUploads(providerAt(endpoint, options), options.uploads, () =>
     geminiFileApi({
@@ -75,18 +77,20 @@ export function vertex(options: VertexOptions): Provider {
       streamsArguments: rest.streamFunctionCallArguments ?? false,
       extraTools,
       asksForHostedCalls: false,
+      info: modelInfo('vertex', model, options),
     },
     options,
   );
 }
 
 function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
-  const { provider, model, sendsAllIds, authorize } = endpoint;
+  const { provider, model, sendsAllIds, info, authorize } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(
     {
       provider,
       model,
+      info,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
       // Vertex expects another body.

@@ -1,3 +1,4 @@
+import type { ModelInfo, ModelInput } from '../contract/model-info.ts';
 import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
@@ -58,6 +59,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     reasoningEffort: 'reasoning_object',
     echoReasoning: 'details',
+    reportsCost: true,
     cacheKeyField: 'session_id',
     cacheControlModels: claudeModels,
   },
@@ -165,3 +167,20 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     cacheControlModels: claudeModels,
   },
 };
+
+/** Servers reject audio for most models. Most models read pictures. */
+const usualInputs: readonly ModelInput[] = ['image', 'pdf'];
+
+/**
+ * Limits the attachments of a preset to those that the model reads. Attachments that the caller's
+ * dialect names are sent in any case.
+ */
+export function dialectForModel(
+  dialect: ChatDialect,
+  given: Partial<ChatDialect> | undefined,
+  { inputs = usualInputs }: ModelInfo,
+): ChatDialect {
+  if (given?.attachmentTypes !== undefined) return dialect;
+  const attachmentTypes = dialect.attachmentTypes.filter((type) => inputs.includes(type));
+  return { ...dialect, attachmentTypes };
+}

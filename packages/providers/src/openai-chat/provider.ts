@@ -5,12 +5,12 @@ import { createTransport } from '../transport/transport-options.ts';
 import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions, findApiKey } from '../wire/api-options.ts';
-import { dialectOf, filesRequestTo } from '../wire/endpoint.ts';
+import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { takesFile } from './content.ts';
 import type { ChatDialect, ChatOptions } from './options.ts';
-import { presets } from './presets.ts';
+import { dialectForModel, presets } from './presets.ts';
 import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
 
@@ -23,13 +23,16 @@ import { ChatReader } from './stream.ts';
  */
 export function openaiChat(given: ChatOptions): Provider {
   const options = copyOptions(given);
-  const dialect = dialectOf(presets, options);
+  const preset = dialectOf(presets, options);
+  const info = infoAt(preset, options);
+  const dialect = dialectForModel(preset, options.dialect, info);
   const owner = { provider: dialect.id, model: options.model };
   const { countsTokens, cutsRequests = false } = dialect;
   const provider = wireProvider(
     {
       ...owner,
-      http: (request) => chatRequest(request, options, dialect),
+      info,
+      http: (request) => chatRequest(request, options, dialect, info),
       reader: (context) => new ChatReader(context, owner),
       windowSource: windowSource(options, dialect),
       ...(countsTokens && { tokenCounter: chatCounters[countsTokens] }),

@@ -113,7 +113,8 @@ describe('messages', () => {
         { kind: 'file', name: 'a.pdf', mimeType: 'application/pdf', source: bytes },
       ),
     ];
-    expect(await messagesOf(items)).toEqual([
+    const info = { inputs: ['image', 'pdf', 'audio'] } as const;
+    expect(await messagesOf(items, { info })).toEqual([
       { role: 'user', content: 'Hello' },
       {
         role: 'user',
@@ -291,7 +292,8 @@ describe('settings', () => {
   };
 
   test('tools, choices, limits, output and cache key are said as the wire says them', async () => {
-    const { body } = await sent({
+    const info = { efforts: ['low', 'xhigh'], sampling: 'always' } as const;
+    const request: ModelRequest = {
       items: [user],
       tools: [tool],
       toolChoice: { name: 'read' },
@@ -303,7 +305,8 @@ describe('settings', () => {
       output: { name: 'out', schema: { type: 'object', properties: {} } },
       cache: { upTo: [], key: 'k1' },
       providerOptions: { openai: { seed: 7, temperature: 1 } },
-    });
+    };
+    const { body } = await sent(request, { info });
     expect(body).toMatchObject({
       tools: [
         {

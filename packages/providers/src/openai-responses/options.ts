@@ -87,6 +87,6 @@ export interface ResponsesDialect extends Endpoint {
   readonly reportsCut: boolean;
   /** Whether the server has `/responses/input_tokens`. Unknown servers are asked once. */
   readonly countsTokens: boolean;
-  /** Models that accept a long cache retention. */
-  readonly longCacheModels: readonly string[];
+  /** Whether the server accepts a long cache retention, for the models that have it. */
+  readonly longCache: boolean;
 }

@@ -1,22 +1,6 @@
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
-/** OpenAI's models that can keep cached prompts for a day. Other models reject the field. */
-const openaiLongCacheModels: readonly string[] = [
-  'gpt-4.1',
-  'gpt-5',
-  'gpt-5-codex',
-  'gpt-5.1',
-  'gpt-5.1-chat-latest',
-  'gpt-5.1-codex',
-  'gpt-5.1-codex-max',
-  'gpt-5.1-codex-mini',
-  'gpt-5.2',
-  'gpt-5.4',
-  'gpt-5.5',
-  'gpt-5.5-pro',
-];
-
 const compatible: ResponsesDialect = {
   ...unknownEndpoint,
   id: 'compatible-responses',
@@ -29,7 +13,7 @@ const compatible: ResponsesDialect = {
   hasPromptCacheKey: false,
   reportsCut: false,
   countsTokens: true,
-  longCacheModels: [],
+  longCache: false,
 };
 
 const openai: ResponsesDialect = {
@@ -42,7 +26,7 @@ const openai: ResponsesDialect = {
   builtInTools: true,
   hasPromptCacheKey: true,
   reportsCut: true,
-  longCacheModels: openaiLongCacheModels,
+  longCache: true,
 };
 
 export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect } = {
@@ -51,7 +35,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   azure: {
     ...openai,
     countsTokens: false,
-    longCacheModels: [],
+    longCache: false,
     id: 'azure-responses',
     baseUrl: undefined,
     url: '{azure}/v1/responses?api-version={apiVersion}',
@@ -91,8 +75,3 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     plainReasoning: true,
   },
 };
-
-/** Compares the name, with or without the date of a snapshot. */
-export function isLongCacheModel(models: readonly string[], model: string): boolean {
-  return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
-}

@@ -6,7 +6,7 @@ import { createTransport } from '../transport/transport-options.ts';
 import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf, filesRequestTo } from '../wire/endpoint.ts';
+import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { backgroundOf } from './background.ts';
 import { takesFile } from './content.ts';
@@ -26,14 +26,16 @@ import { ResponsesReader } from './stream.ts';
 export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
+  const info = infoAt(dialect, options);
   const owner = { provider: dialect.id, model: options.model };
   const { runsCustomCalls, reportsCut } = dialect;
   const { extraTools = [] } = options;
-  const build = (request: ModelRequest) => responsesRequest(request, options, dialect);
+  const build = (request: ModelRequest) => responsesRequest(request, options, dialect, info);
   const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
   const provider = wireProvider(
     {
       ...owner,
+      info,
       http: (request) => stored?.http(request) ?? build(request),
       ...(dialect.countsTokens && { tokenCounter: responsesCounter }),
       reader: (context) =>

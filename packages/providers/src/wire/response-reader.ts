@@ -14,6 +14,7 @@ import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
+import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { AwsEventStreamReader } from '../transport/aws-event-stream.ts';
 import { Interrupted } from '../transport/failures.ts';
@@ -171,8 +172,10 @@ export class ResponseReader {
     const { usage, ...reported } = this.#reader.details;
     const { model, responseId } = reported;
     const details = toDetails(reported);
+    const sentLength = () => this.#sentLength(mayHaveCost);
+    const total = completeUsage(usage, sentLength, this.#writtenLength);
     return {
-      usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
+      usage: withCost(total, this.#wire.info?.prices),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
       ...(details === undefined ? {} : { details }),

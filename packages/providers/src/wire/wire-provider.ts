@@ -36,6 +36,7 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
     (request, context) =>
       abortOnReturn((returned) => streamWire(wire, transport, request, { ...context, returned })),
     (request) => describeRequest(wire.http(request)),
+    wire.info,
   );
   return {
     ...provider,

@@ -1,5 +1,6 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import type { Reported } from '../answer/reported-details.ts';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { WindowOptions } from '../tokens/context-window.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
@@ -10,6 +11,8 @@ export interface Wire {
   /** Together with `model` the owner of `providerState`. */
   readonly provider: string;
   readonly model: string;
+  /** What is known about the model. Its prices give the cost of answers without one. */
+  readonly info?: ModelInfo | undefined;
   /**
    * Builds the HTTP request. Throws a `WireFault` of kind `invalid_request` if the wire cannot
    * express it.
