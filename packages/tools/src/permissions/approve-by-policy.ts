@@ -1,4 +1,5 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import type { McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
@@ -37,6 +38,8 @@ export function approveByPolicy(
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
+    if (called.answers === 'openai.mcp_approval')
+      return { decision, reason, rule: hostedToolRule(input) };
     const rule = lasting === 'wide' ? suggestedRule(policy, call) : exactRule(policy, call);
     return { decision, reason, rule };
   };
@@ -62,6 +65,16 @@ async function realPathOfCall(call: PolicyCall, root: string): Promise<string | 
     ({ real }) => real,
     () => undefined,
   );
+}
+
+/**
+ * The calls of all MCP servers of a provider ask with the same tool. A lasting approval covers one
+ * tool of one server. It is no rule of the policy, which cannot tell them apart.
+ */
+function hostedToolRule(input: unknown): string | undefined {
+  const { server_label: server, name } = (input ?? {}) as Partial<McpApprovalInput>;
+  if (typeof server !== 'string' || typeof name !== 'string') return undefined;
+  return `the tool ${JSON.stringify(name)} of the MCP server ${JSON.stringify(server)}`;
 }
 
 /** Returns undefined if the input is unclear, because no lasting rule can describe it. */

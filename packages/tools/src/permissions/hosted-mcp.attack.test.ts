@@ -1,0 +1,42 @@
+import { mcpApprovalTool } from '@millrace/agent';
+import { toolCallId, toolCallPart } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { approveByPolicy } from './approve-by-policy.ts';
+import { permissionPolicy } from './permission-policy.ts';
+
+// All tools of the MCP servers that a provider calls ask with one tool of ours, `mcp_approval`.
+
+const root = process.cwd();
+const workspace = { root, resolve: () => Promise.reject(new Error('It has no path')) };
+
+/** What a lasting approval of a call covers. */
+async function ruleOf(server_label: string, name: string, lasting: 'exact' | 'wide') {
+  const tool = mcpApprovalTool();
+  const input = { server_label, name, arguments: {} };
+  const call = toolCallPart(toolCallId('c'), tool.name, input);
+  const approve = approveByPolicy(permissionPolicy({ root }), workspace, { lasting });
+  const ruling = await approve({ call, tool, input, summary: '' });
+  expect(ruling).toMatchObject({ decision: 'ask', rule: expect.any(String) });
+  return typeof ruling === 'string' ? ruling : ruling.rule;
+}
+
+test.for(['exact', 'wide'] as const)(
+  'attack: an approval that lasts covers one tool of one server (%s)',
+  async (lasting) => {
+    const looking = await ruleOf('shop', 'look', lasting);
+    expect(await ruleOf('shop', 'look', lasting)).toBe(looking);
+    expect(await ruleOf('shop', 'delete_all', lasting)).not.toBe(looking);
+    expect(await ruleOf('bank', 'look', lasting)).not.toBe(looking);
+    expect(looking).toContain('shop');
+  },
+);
+
+test('attack: no name of a server or a tool imitates another pair', async () => {
+  const pairs = [
+    ['a" of the MCP server "b', 'c'],
+    ['b', 'c" of the MCP server "a'],
+    ['b', 'a'],
+  ] as const;
+  const rules = await Promise.all(pairs.map(([server, name]) => ruleOf(server, name, 'exact')));
+  expect(new Set(rules).size).toBe(pairs.length);
+});
