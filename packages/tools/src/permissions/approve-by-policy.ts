@@ -1,5 +1,5 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
-import type { McpApprovalInput } from '@millrace/providers';
+import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
@@ -38,6 +38,9 @@ export function approveByPolicy(
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
+    // An approval that lasts does not acknowledge dangers that the provider sees later.
+    if (called.answers === 'openai.computer' && hasSafetyChecks(input))
+      return { decision, reason: `${reason}, and the provider sees a danger` };
     if (called.answers === 'openai.mcp_approval')
       return { decision, reason, rule: hostedToolRule(input) };
     const rule = lasting === 'wide' ? suggestedRule(policy, call) : exactRule(policy, call);
@@ -65,6 +68,11 @@ async function realPathOfCall(call: PolicyCall, root: string): Promise<string | 
     ({ real }) => real,
     () => undefined,
   );
+}
+
+function hasSafetyChecks(input: unknown): boolean {
+  const { pending_safety_checks: checks = [] } = (input ?? {}) as Partial<ComputerInput>;
+  return checks.length > 0;
 }
 
 /**

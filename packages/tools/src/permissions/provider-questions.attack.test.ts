@@ -1,6 +1,7 @@
-import { mcpApprovalTool } from '@millrace/agent';
-import { toolCallId, toolCallPart } from '@millrace/core';
+import { defineTool, mcpApprovalTool } from '@millrace/agent';
+import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { approveByPolicy } from './approve-by-policy.ts';
 import { permissionPolicy } from './permission-policy.ts';
 
@@ -39,4 +40,22 @@ test('attack: no name of a server or a tool imitates another pair', async () => 
   ] as const;
   const rules = await Promise.all(pairs.map(([server, name]) => ruleOf(server, name, 'exact')));
   expect(new Set(rules).size).toBe(pairs.length);
+});
+
+test('attack: an approval that lasts does not acknowledge a danger that the provider sees', async () => {
+  const tool = defineTool({
+    ...{ name: 'computer', description: 'Clicks', answers: 'openai.computer', input: z.unknown() },
+    execute: async () => 'Done.',
+  });
+  const approve = approveByPolicy(permissionPolicy({ root }), workspace);
+  const rulingOn = (input: JsonObject) => {
+    const call = toolCallPart(toolCallId('c'), tool.name, input);
+    return approve({ call, tool, input, summary: '' });
+  };
+  const actions = [{ type: 'click', x: 1, y: 2 }];
+  const danger = { pending_safety_checks: [{ id: 'sc_1', message: 'A page gives orders' }] };
+  expect(await rulingOn({ actions })).toMatchObject({ rule: expect.any(String) });
+  const ruling = await rulingOn({ actions, ...danger });
+  expect(ruling).toMatchObject({ decision: 'ask', reason: expect.stringContaining('danger') });
+  expect(ruling).not.toHaveProperty('rule');
 });
