@@ -24,17 +24,21 @@ const attacks = [
   'apps/*/src/**/*.attack*.test.{ts,tsx}',
   'scripts/*.attack*.test.ts',
 ];
+// Tests against real model servers, which `npm run test:setup -- --models` installs.
+const real = ['scripts/real-servers/*.real.test.ts'];
 const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
  * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
  * `npm run test:full` runs everything. `npm run test:rest` runs what `npm test` leaves out: slow files, and
- * files with properties again, with more runs. `npm run attack` runs the attacks.
+ * files with properties again, with more runs. `npm run attack` runs the attacks. `npm run test:real` runs
+ * the tests against real model servers.
  */
 const filesOf: Readonly<Record<string, () => { include: string[]; exclude: string[] }>> = {
   quick: () => ({ include: all, exclude: [...outside, slow] }),
   full: () => ({ include: all, exclude: outside }),
   attack: () => ({ include: attacks, exclude: outside }),
+  real: () => ({ include: real, exclude: outside }),
   rest: () => ({ include: globSync(all, { exclude: outside }).filter(isRest), exclude: outside }),
 };
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noticeFile, packagesInNotices } from './third-party.ts';
+import { noticeFile, packagesInNotices, type ThirdPartyPackage } from './third-party.ts';
 
 /** The parts of a CycloneDX document that this script changes. */
 interface Sbom {
@@ -30,14 +30,31 @@ const all = JSON.parse(
     stdio: ['ignore', 'pipe', 'inherit'],
   }),
 ) as Sbom;
-const shipped = shippedOf(all, bundledRefs());
+const bundled = bundledPackages();
+const shipped = withData(shippedOf(all, new Set(bundled.map(refOf))), bundled);
 writeFileSync(target, `${JSON.stringify(shipped, null, 2)}\n`);
 console.log(`${shipped.components.length} components: ${target}`);
 
 /** npm counts what is bundled into the command and the page as development dependencies. */
-function bundledRefs(): ReadonlySet<string> {
+function bundledPackages(): readonly ThirdPartyPackage[] {
   const files = bundleFolders.map((folder) => readFileSync(join(folder, noticeFile), 'utf8'));
-  return new Set(files.flatMap(packagesInNotices).map(({ name, version }) => `${name}@${version}`));
+  return files.flatMap(packagesInNotices);
+}
+
+function refOf({ name, version }: ThirdPartyPackage): string {
+  return `${name}@${version}`;
+}
+
+/** Adds the data of a Python package, which npm does not list: the table of models. */
+function withData(sbom: Sbom, packages: readonly ThirdPartyPackage[]): Sbom {
+  const data = packages.find(({ name }) => name === 'litellm');
+  if (data === undefined) return sbom;
+  const { name, version, license } = data;
+  const component = {
+    ...{ 'bom-ref': refOf(data), type: 'data', name, version },
+    ...{ purl: `pkg:pypi/${name}@${version}`, licenses: [{ license: { id: license } }] },
+  };
+  return { ...sbom, components: [...sbom.components, component] };
 }
 
 /** Keeps the components that users receive: runtime dependencies, and bundled packages. */

@@ -1,10 +1,12 @@
 // Installs the programs that some tests need besides Node, and lists those that it could not install:
-// npm run test:setup. It needs Debian and root, and Go for the Temporal server. Tests whose program is
+// npm run test:setup. With --models also the model servers of npm run test:real, with --models-only
+// nothing else. It needs Debian and root, and Go for the Temporal server. Tests whose program is
 // missing are skipped; with MILLRACE_REQUIRE_ALL=1 they fail instead.
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { temporalServerPath } from '../packages/temporal/src/testing/temporal-server-path.ts';
+import { modelServers } from './real-servers/model-servers.ts';
 
 interface Requirement {
   readonly name: string;
@@ -99,13 +101,36 @@ if (process.argv.includes('--python')) {
   console.log(isReady ? 'ok      agentex-sdk for Python' : 'missing agentex-sdk for Python');
 }
 
-const missing = requirements.filter(({ isInstalled }) => !isInstalled());
+/** llama.cpp's server and LiteLLM, for `npm run test:real`. Installed only with --models: 1 GB. */
+const isOnlyModels = process.argv.includes('--models-only');
+if (isOnlyModels || process.argv.includes('--models')) {
+  for (const [name, { path, packages }] of Object.entries(modelServers)) {
+    const isReady =
+      existsSync(`${path}/bin/python`) ||
+      (run('python3', '-m', 'venv', path) &&
+        (run(`${path}/bin/pip`, 'install', '-q', ...packages) || discard(path)));
+    console.log(
+      isReady ? `ok      ${name}` : `missing ${name}: there is no wheel for this machine`,
+    );
+    if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;
+  }
+}
+
+/** A half-installed environment would count as installed. */
+function discard(path: string): false {
+  rmSync(path, { recursive: true, force: true });
+  return false;
+}
+
+const wanted = isOnlyModels ? [] : requirements;
+const missing = wanted.filter(({ isInstalled }) => !isInstalled());
 const packages = missing.flatMap(({ debian }) => debian ?? []);
 const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
-if (go !== undefined && !succeeds(temporalServerPath, '--version')) buildTemporalServer(go);
+if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
+  buildTemporalServer(go);
 
-for (const { name, isInstalled, debian, instructions, for: purpose } of requirements) {
+for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();
   const advice = instructions ?? `install the Debian package ${debian}, or its equivalent`;
   const line = `${name}, for ${purpose}`;

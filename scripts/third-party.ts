@@ -20,8 +20,17 @@ const ruler = '='.repeat(72);
 export function thirdPartyNotices(modules: readonly string[]): string {
   const folders = new Set(modules.flatMap((path) => packageFolder(path) ?? []));
   // A version that is installed in two places has one notice.
-  const notices = new Set([...folders].map(noticeOf));
+  const notices = new Set([...[...folders].map(noticeOf), ...dataNotices(modules)]);
   return `${[...notices].sort().join('\n')}${ruler}\n`;
+}
+
+/** The notices of data of others that packages of this repository contain. */
+function dataNotices(modules: readonly string[]): readonly string[] {
+  const folders = modules.flatMap((path) => /^.*\/packages\/[^/]+(?=\/)/.exec(path)?.[0] ?? []);
+  const files = [...new Set(folders)].map((folder) => join(folder, noticeFile));
+  return files
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, 'utf8').replace(new RegExp(`\n${ruler}\n$`), '\n'));
 }
 
 /** Reads which packages a file with notices covers. */

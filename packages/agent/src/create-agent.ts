@@ -24,7 +24,7 @@ import { forkBefore, readRecords } from './history/fork-before.ts';
 import { replay } from './replay/replay.ts';
 import { registerSettings } from './run/agent-registry.ts';
 import { summaryPrompt } from './run/compaction.ts';
-import { checkLimits } from './run/limits.ts';
+import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
 import { askIfProviderAsks } from './tool/mcp-approval.ts';
@@ -96,6 +96,7 @@ const limits: Limits = {
   maxTurns: 100,
   maxTokens: Number.POSITIVE_INFINITY,
   maxCost: undefined,
+  allowUnknownPrices: false,
   maxParallelTools: 8,
   maxRepeats: 5,
 };
@@ -157,10 +158,12 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
 
 function settingsFrom(options: AgentOptions): Settings {
   const { provider, fallbacks = [], tools = [], log = memoryLog() } = options;
+  const providers = [provider, ...fallbacks];
   checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry });
+  checkPrices({ ...limits, ...options.limits }, providers);
   return {
     name: options.name ?? 'agent',
-    providers: [provider, ...fallbacks],
+    providers,
     tools: byName(tools),
     instructions: options.instructions,
     request: options.request ?? {},

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent, defineTool, otlpExporter, type ToolContext } from '@millrace/agent';
-import { parseTraceparent, sessionId, spanIdOf, type TraceContext } from '@millrace/core';
+import { itemId, parseTraceparent, sessionId, spanIdOf, type TraceContext } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { openaiChat } from '@millrace/providers';
@@ -174,7 +174,8 @@ test.each(['sync', 'async'] as const)(
       await using span = await tracing.span('look at the corn');
       expect(trace?.tracestate).toBe('mill=stream');
       expect(parseTraceparent(span.traceparent)?.traceId).toBe(traceId);
-      await stream.auto(modelAt(model), { items: [] });
+      const parts = [{ kind: 'text', text: 'Hello' }] as const;
+      await stream.auto(modelAt(model), { items: [{ id: itemId('u'), kind: 'user', parts }] });
     };
     const agents: Record<typeof type, ServedAgent> = {
       sync: {

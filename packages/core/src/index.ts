@@ -65,6 +65,16 @@ export {
 } from './json/partial-json.ts';
 export { hasEscapedKey } from './json/scan-json.ts';
 export { defaultLimits, type Limits } from './limits.ts';
+export {
+  type AlternativeAnswer,
+  alternativeName,
+  alternativesOf,
+  type Grounding,
+  type GroundingSupport,
+  groundingOf,
+  logprobsOf,
+  type TokenLogprob,
+} from './protocol/answer-metadata.ts';
 export type {
   AppendBytes,
   AppendText,
@@ -120,6 +130,14 @@ export {
   type LogRecord,
   recordVersion,
 } from './protocol/record.ts';
+export type {
+  ContainerInfo,
+  ModelName,
+  OtherRequest,
+  ResponseDetails,
+  ResponseTimings,
+  SafetyRating,
+} from './protocol/response-details.ts';
 export type { ErrorInfo, Stop, StopReason } from './protocol/stop.ts';
 export { toolCallPart } from './protocol/tool-call.ts';
 export {

@@ -25,6 +25,15 @@ export type {
   ResponsesTool,
 } from './contract/hosted-tools.ts';
 export type {
+  ModelEffort,
+  ModelInfo,
+  ModelInput,
+  ModelPrices,
+  ModelTable,
+  TierPrices,
+  TokenPrices,
+} from './contract/model-info.ts';
+export type {
   AnthropicToolOptions,
   CacheHints,
   ModelRequest,
@@ -40,6 +49,7 @@ export type {
   Completion,
   DescribedRequest,
   Provider,
+  QueryOptions,
   ResponseEnd,
   Stream,
   StreamContext,
@@ -56,6 +66,7 @@ export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/o
 export { gemini, vertex } from './gemini/provider.ts';
 export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
+export type { ModelInfoOptions } from './models/known-traits.ts';
 export type {
   ChatDialect,
   ChatOptions,
@@ -76,8 +87,39 @@ export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-conc
 export { mapText, type PartTextChange, type TextChange } from './provider/map-text.ts';
 export { moveSteps, type ProviderWrapper, wrapProvider } from './provider/wrap-provider.ts';
 export { withoutOptionalNulls } from './schema/optional-nulls.ts';
+export {
+  listedContextTokens,
+  readContextWindow,
+  type WindowOptions,
+  type WindowServer,
+} from './tokens/context-window.ts';
+export { estimateTokens } from './tokens/estimate-tokens.ts';
+export type { JsonTransport } from './tokens/fetch-json.ts';
+export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
 export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';
+export {
+  type AnswerCacheOptions,
+  type AnswerStore,
+  cacheAnswers,
+  type MemoryAnswerStoreOptions,
+  memoryAnswerStore,
+} from './wrappers/cache-answers.ts';
+export { type FallbackOptions, withFallback } from './wrappers/fallback.ts';
+export {
+  type AnswerPiece,
+  type GuardrailOptions,
+  type GuardrailVerdict,
+  guardrail,
+} from './wrappers/guardrail.ts';
+export { type HedgeOptions, hedgeRequests } from './wrappers/hedge.ts';
+export {
+  logRequests,
+  type RequestLogEntry,
+  type RequestLogHead,
+  type RequestLogOptions,
+} from './wrappers/log-requests.ts';
+export { type RedactionOptions, type RedactionRule, redactText } from './wrappers/redact-text.ts';

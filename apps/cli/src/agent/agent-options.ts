@@ -1,5 +1,6 @@
 import type { AgentOptions } from '@millrace/agent';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
+import { ModelError } from '../contract/errors.ts';
 
 /** Returns the options that the main agent and its sub-agents share. */
 export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools' | 'instructions'> {
@@ -9,7 +10,7 @@ export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools'
     log,
     observers,
     request: chosen.request,
-    limits: limitsOf(config),
+    limits: limitsOf(config, chosen),
     retry: retryOptions,
     compaction: { whenTokens: config.compactAtTokens ?? compactionThreshold(chosen) },
     cache: cacheOption(config),
@@ -23,13 +24,24 @@ function cacheOption({ cache = '5m' }: BuildOptions['config']): AgentOptions['ca
   return cache === 'off' ? cache : { ttl: cache };
 }
 
-function limitsOf({ limits }: BuildOptions['config']): AgentOptions['limits'] {
-  const { maxTurns, maxTokens, maxCost } = limits;
+function limitsOf({ limits }: BuildOptions['config'], chosen: ChosenModel): AgentOptions['limits'] {
+  const { maxTurns, maxTokens, maxCost, allowUnknownPrices = false } = limits;
+  const hasPrice = chosen.provider.info?.prices !== undefined;
+  if (maxCost !== undefined && !hasPrice && !allowUnknownPrices) throw noPriceError(chosen);
   return {
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(maxCost !== undefined && { maxCost }),
+    ...(maxCost !== undefined && { maxCost, allowUnknownPrices }),
   };
+}
+
+function noPriceError({ label }: ChosenModel): ModelError {
+  const message =
+    `Cannot limit the cost of ${label}: its price is unknown. ` +
+    'Add "info": { "prices": { "input": "…", "output": "…" } } to the model under "models" in ' +
+    'millrace.json, refresh the prices with millrace models --refresh <file>, or set ' +
+    '"allowUnknownPrices" under "limits"';
+  return new ModelError('no_price', label, message);
 }
 
 const defaultCompactionTokens = 150_000;

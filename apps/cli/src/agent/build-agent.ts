@@ -94,7 +94,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     agent: createAgent({ ...common, ...ways, name, tools, instructions }),
     chosen,
     tools,
-    problems: servers.problems,
+    problems: [...(chosen.warning === undefined ? [] : [chosen.warning]), ...servers.problems],
     protection: parts.protection,
     policy: policy.current,
     allows: (call) => isAllowed(policy, call, tools),

@@ -43,6 +43,7 @@ export type FlagName =
   | 'all'
   | 'output'
   | 'speed'
+  | 'refresh'
   | 'port'
   | 'host'
   | 'agents'
@@ -63,6 +64,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'sessions',
   'replay',
   'inspect',
+  'models',
   'doctor',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
@@ -77,7 +79,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'doctor'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'models', 'doctor'],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
@@ -126,7 +128,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   'max-cost': {
     value: '<dollars>',
     owners: agentRuns,
-    help: 'Stop at this cost, such as 0.50',
+    help: 'Stop at this cost, such as 0.50. The price of the model must be known',
   },
   yes: {
     short: 'y',
@@ -172,6 +174,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<n>',
     owners: ['serve'],
     help: 'Port to listen on; 0 for any free one. Default: 5003',
+  },
+  refresh: {
+    value: '<file>',
+    owners: ['models'],
+    help: "Use the limits and prices of this file from now on. It is LiteLLM's model_prices_and_context_window.json, or a table of models",
   },
   host: {
     value: '<name>',

@@ -80,6 +80,7 @@ const mainPage: HelpPage = {
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   serve     Serve agents over HTTP, with streams that clients can resume
+  models    List the models with their limits and prices, or refresh them
   doctor    Check Node, keys, endpoints, store, terminal, sandbox and
             configuration
   help      Show the help of a command: millrace help sessions
@@ -125,6 +126,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     about: 'Prints the records of a session, then a report of its time and tokens.',
     flagOwners: ['inspect'],
     examples: [['millrace inspect last | less', 'page through the last one']],
+  },
+  models: {
+    usage: ['millrace models [--json]', 'millrace models --refresh <file>'],
+    about:
+      'Lists the models that can be used now, with their limits and prices. The table of models is part of millrace; it fetches nothing. --refresh stores a newer table in your settings.',
+    flagOwners: ['models'],
+    examples: [
+      ['millrace models', 'what the models can take, and what they cost'],
+      ['millrace models --refresh model_prices_and_context_window.json', "LiteLLM's newest list"],
+    ],
   },
   doctor: {
     usage: ['millrace doctor [--json]'],

@@ -23,12 +23,15 @@ import { nearestName } from './nearest-name.ts';
 import {
   doctorArgs,
   inspectArgs,
+  modelsArgs,
   replayArgs,
   serveArgs,
   sessionsArgs,
 } from './sub-command-args.ts';
 
-const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor', 'serve'];
+const topics: readonly HelpTopic[] = [
+  ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
+];
 
 /**
  * Parses the words after `millrace`. The first operand may be a command if there is no `-p`. All
@@ -55,6 +58,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return replayArgs(rest);
     case 'inspect':
       return inspectArgs(rest);
+    case 'models':
+      return modelsArgs(rest);
     case 'doctor':
       return doctorArgs(rest);
     case 'serve':

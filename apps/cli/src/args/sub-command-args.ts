@@ -2,6 +2,7 @@ import type {
   DoctorArgs,
   HelpTopic,
   InspectArgs,
+  ModelsArgs,
   ReplayArgs,
   ServeArgs,
   SessionsAction,
@@ -81,6 +82,15 @@ function parseSpeed(line: CommandLine): number {
 export function inspectArgs(line: CommandLine): InspectArgs {
   const session = sessionOperand(line, 'inspect');
   return { ...sharedArgs(line), command: 'inspect', session, json: hasFlag(line, 'json') };
+}
+
+export function modelsArgs(line: CommandLine): ModelsArgs {
+  if (line.operands.length > 0) throw tooManyOperands('millrace models');
+  const [json, refresh] = [hasFlag(line, 'json'), flagText(line, 'refresh')];
+  if (json && refresh !== undefined) {
+    throw new UsageError('--json lists models and --refresh stores a table. Use only one of them');
+  }
+  return { ...sharedArgs(line), command: 'models', json, refresh };
 }
 
 export function doctorArgs(line: CommandLine): DoctorArgs {

@@ -44,6 +44,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'sessions':
     case 'replay':
     case 'inspect':
+    case 'models':
     case 'doctor': {
       const { runSubCommand } = await import('./run-sub-command.ts');
       return runSubCommand(args, host);

@@ -1,10 +1,16 @@
 import { loadConfig } from '../config/load-config.ts';
-import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../contract/args.ts';
+import type {
+  DoctorArgs,
+  InspectArgs,
+  ModelsArgs,
+  ReplayArgs,
+  SessionsArgs,
+} from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
 
-type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
+type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | ModelsArgs | DoctorArgs;
 
 /** Runs the commands that call no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
@@ -24,6 +30,10 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'replay': {
       const { replayCommand } = await import('../replay/replay-command.ts');
       return replayCommand({ args, config, ...streams });
+    }
+    case 'models': {
+      const { modelsCommand } = await import('../models/models-command.ts');
+      return untilStopped(signal, modelsCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

@@ -5,6 +5,7 @@ import {
   providerNames,
   sandboxSettings,
 } from '../contract/config.ts';
+import { modelInfoSchema } from './model-info-schema.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
@@ -36,6 +37,7 @@ const model = z
     ).optional(),
     maxOutputTokens: count('The maximum length of one answer in tokens.').optional(),
     reasoning: effort.optional(),
+    info: modelInfoSchema.optional(),
   })
   .describe('A model with a name of your choice.');
 
@@ -130,7 +132,11 @@ const limits = z
     maxCostUsd: z
       .number()
       .min(0.0001)
-      .describe('Maximum cost of one run in US dollars, as far as prices are known.')
+      .describe('Maximum cost of one run in US dollars. The price of the model must be known.')
+      .optional(),
+    allowUnknownPrices: z
+      .boolean()
+      .describe('Accept a maximum cost for a model without a known price. Default: false.')
       .optional(),
   })
   .describe('Limits at which a run stops.');

@@ -421,7 +421,11 @@ describe('the file of a project that nobody trusts yet', () => {
 
   test('makes nothing looser than the own file has it, and may make it stricter', async () => {
     writeUser({ permissions: { mode: 'read-only' }, limits: { maxTurns: 5, maxCostUsd: 1 } });
-    const limits = { maxTurns: 500, maxTokens: 10, maxCostUsd: 0.5 };
+    const limits = {
+      ...{ maxTurns: 500, maxTokens: 10, maxCostUsd: 0.5 },
+      // A project must not lift the user's limit of the cost.
+      allowUnknownPrices: true,
+    };
     const path = writeProject({ permissions: { mode: 'ask' }, limits });
     const config = await load();
     expect(config.permissions.mode).toBe('read-only');

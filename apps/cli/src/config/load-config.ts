@@ -64,12 +64,13 @@ function mergeLimits(
     {},
     ...layers.map(({ settings }) => settings.limits),
   );
-  const { maxTurns, maxTokens, maxCostUsd } = fromFiles;
+  const { maxTurns, maxTokens, maxCostUsd, allowUnknownPrices } = fromFiles;
   const amount = args.maxCost ?? fromEnv.maxCost ?? toDecimal(maxCostUsd);
   return {
     maxTurns: args.maxTurns ?? fromEnv.maxTurns ?? maxTurns,
     maxTokens: args.maxTokens ?? fromEnv.maxTokens ?? maxTokens,
     maxCost: amount === undefined ? undefined : { amount, currency: 'USD' },
+    ...(allowUnknownPrices !== undefined && { allowUnknownPrices }),
   };
 }
 

@@ -97,6 +97,8 @@ export interface ChosenModel {
   /** The reason for the choice, as one sentence for the user. It contains no key. */
   readonly why: string;
   readonly isDemo: boolean;
+  /** A sentence for the user about a limit of this model. It is shown at the start. */
+  readonly warning?: string | undefined;
   /** The size of the context window, if known. */
   readonly contextTokens?: number | undefined;
   /** Options from the configuration for each request. */

@@ -9,6 +9,7 @@ export type Args =
   | ReplayArgs
   | InspectArgs
   | DoctorArgs
+  | ModelsArgs
   | ServeArgs
   | HelpArgs
   | VersionArgs;
@@ -108,6 +109,13 @@ export interface DoctorArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+export interface ModelsArgs extends SharedArgs {
+  readonly command: 'models';
+  readonly json: boolean;
+  /** The path of a newer table of models. */
+  readonly refresh?: string | undefined;
+}
+
 export interface ServeArgs {
   readonly command: 'serve';
   /** The folder for the demo agent. */
@@ -140,7 +148,7 @@ interface HelpArgs {
   readonly topic?: HelpTopic | undefined;
 }
 
-export type HelpTopic = 'sessions' | 'replay' | 'inspect' | 'doctor' | 'serve';
+export type HelpTopic = 'sessions' | 'replay' | 'inspect' | 'models' | 'doctor' | 'serve';
 
 interface VersionArgs {
   readonly command: 'version';

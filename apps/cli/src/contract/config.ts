@@ -1,5 +1,5 @@
 import type { Cost } from '@millrace/core';
-import type { ReasoningEffort } from '@millrace/providers';
+import type { ModelInfo, ReasoningEffort } from '@millrace/providers';
 import type { PermissionRule } from '@millrace/tools';
 import type { McpServer } from '@millrace/tools/mcp';
 
@@ -56,12 +56,16 @@ export interface ModelConfig {
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly reasoning?: ReasoningEffort | undefined;
+  /** Facts that win over the table of models. */
+  readonly info?: ModelInfo | undefined;
 }
 
 export interface LimitsConfig {
   readonly maxTurns?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxCost?: Cost | undefined;
+  /** Accept `maxCost` for a model without a known price. Default: false. */
+  readonly allowUnknownPrices?: boolean | undefined;
 }
 
 export interface PermissionsConfig {

@@ -21,8 +21,12 @@ type ModelErrorCode =
   /** No known model has this name. */
   | 'unknown_model'
   | 'no_key'
+  /** There is a maximum cost, but the model's price is unknown. */
+  | 'no_price'
   /** A local model server does not answer. */
   | 'no_server'
+  /** A local model server runs, but its model is not loaded yet. */
+  | 'server_loading'
   /** The server's address must be configured. */
   | 'no_address';
 

@@ -32,12 +32,13 @@ type ResponseSource = (
 export function tokenStreamProvider(speech: ResponseSource, options: DemoOptions = {}): Provider {
   const { clock, pauseMs = 16 } = options;
   const how = { id: 'demo', model: 'demo', pieces: 'token', pauseMs, clock } as const;
-  return createProvider('demo', 'demo', (request, context) =>
+  const stream: Provider['stream'] = (request, context) =>
     scriptedProvider(
       [() => ({ usage: estimateUsage(request), ...speech(request, context.ids) })],
       how,
-    ).stream(request, context),
-  );
+    ).stream(request, context);
+  // It costs nothing, and reports no cost.
+  return createProvider('demo', 'demo', stream, undefined, { prices: 'reported' });
 }
 
 /** Estimates the usage with four characters per token. */

@@ -34,8 +34,12 @@ const modelTopic = 'model';
 /** Reports which model a run would use, and why. */
 export const checkModel: Check = async ({ config, ...rest }) => {
   try {
-    const { why, isDemo } = await chooseModel({ ...rest, config: config ?? { models: {} } });
-    if (!isDemo) return [{ about: modelTopic, state: 'ok', text: why }];
+    const { why, isDemo, contextTokens } = await chooseModel({
+      ...rest,
+      config: config ?? { models: {} },
+    });
+    const window = contextTokens === undefined ? '' : ` Its context has ${contextTokens} tokens.`;
+    if (!isDemo) return [{ about: modelTopic, state: 'ok', text: `${why}${window}` }];
     const advice = 'Set a key, such as ANTHROPIC_API_KEY, or start a local server, such as Ollama';
     return [{ about: modelTopic, state: 'warn', text: why, advice }];
   } catch (error) {

@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '@millrace/providers';
 import { hasPassword } from '../config/file-connections.ts';
 import type { ModelConfig, ProviderName } from '../contract/config.ts';
-import { findLocalServers } from '../models/local-servers.ts';
+import { refusedError, windowWarning } from '../models/known-models.ts';
+import { type FoundServer, findLocalServers, readWindow } from '../models/local-servers.ts';
 import { findKey } from '../models/open-model.ts';
 import { firstSetVariable, type Vendor, vendors } from '../models/vendors.ts';
 import { countOf } from '../print/text-table.ts';
@@ -99,12 +100,39 @@ function endpointFinding(
 
 async function localFindings(context: CheckContext): Promise<readonly Finding[]> {
   const found = await findLocalServers(context);
-  return found.map(({ server, baseUrl, models }) => ({
-    about,
-    state: models.length === 0 ? 'warn' : 'ok',
-    text: `${server.title} answers at ${hostText(baseUrl)} with ${countOf(models.length, 'model')}`,
-    advice: models.length === 0 ? 'It has no model yet. Download one' : undefined,
-  }));
+  return Promise.all(found.map((server) => localFinding(server, context)));
+}
+
+/** More models would make the line unreadable. */
+const maxWindows = 12;
+
+async function localFinding(found: FoundServer, context: CheckContext): Promise<Finding> {
+  const { server, baseUrl, models, refusal } = found;
+  const at = `${server.title} answers at ${hostText(baseUrl)}`;
+  if (refusal !== undefined) {
+    const { message: text } = refusedError(found, refusal, { isAsked: true, env: context.env });
+    return { about, state: refusal === 'key' ? 'fail' : 'warn', text };
+  }
+  const text = `${at} with ${countOf(models.length, 'model')}`;
+  if (models.length === 0)
+    return { about, state: 'warn', text, advice: 'It has no model yet. Download one' };
+  const shown = models.slice(0, maxWindows);
+  const windows = await Promise.all(shown.map((model) => readWindow(found, model, context)));
+  const listed = shown.map(({ id }, index) => `${id} (${windowText(windows[index])})`);
+  const rest = models.length > shown.length ? ', …' : '';
+  const smallest = Math.min(...windows.filter((tokens) => tokens !== undefined));
+  const advice = windowWarning(found, smallest);
+  return {
+    ...{ about, state: advice === undefined ? 'ok' : 'warn' },
+    text: `${text}: ${listed.join(', ')}${rest}`,
+    advice,
+  };
+}
+
+function windowText(tokens: number | undefined): string {
+  return tokens === undefined
+    ? 'context unknown until it is loaded'
+    : `context of ${tokens} tokens`;
 }
 
 /** Only the host is shown, because an address may contain a key. */

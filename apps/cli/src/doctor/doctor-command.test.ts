@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startOllama } from '../../../../packages/providers/src/testing/ollama-server.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { LocalName } from '../models/local-servers.ts';
 import { openStore } from '../store/open-store.ts';
@@ -188,9 +189,30 @@ describe('an endpoint', () => {
     const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), ollama: port };
     const { on } = await examine({}, { ports });
     expect(on('endpoints')).toMatchObject(
-      [{ state: 'ok', text: /Ollama answers.*1 model$/ }].map(any),
+      [{ state: 'ok', text: /Ollama answers.*1 model: qwen3 \(context unknown/ }].map(any),
     );
     expect(on('model')).toMatchObject([{ state: 'ok', text: /qwen3/ }].map(any));
+  });
+
+  test('19.16: of a local server is told with the window of each model', async () => {
+    const ollama = await startOllama({ isLoaded: true });
+    onTestFinished(() => ollama.close());
+    const closed = Object.fromEntries(localNames.map((name) => [name, closedPort]));
+    const { on } = await examine({}, { ports: { ...closed, ollama: ollama.port } });
+    const expected = {
+      ...{ state: 'warn', text: /qwen3:latest \(context of 4096 tokens\)/ },
+      advice: /OLLAMA_CONTEXT_LENGTH/,
+    };
+    expect(on('endpoints')).toMatchObject([any(expected)]);
+    expect(on('model')).toMatchObject([any({ state: 'ok', text: /Its context has 4096 tokens/ })]);
+  });
+
+  test('19.19: of a local server that needs a key is told as such', async () => {
+    answer = { status: 401, body: '{"error":{"message":"Invalid API Key"}}' };
+    const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), litellm: port };
+    const { on } = await examine({}, { ports });
+    expect(on('endpoints')).toMatchObject([any({ state: 'fail', text: /Set LITELLM_API_KEY/ })]);
+    expect(on('model')).toMatchObject([any({ state: 'fail', text: /Set LITELLM_API_KEY/ })]);
   });
 
   test('of the configuration is asked with its own key', async () => {

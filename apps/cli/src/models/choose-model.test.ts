@@ -85,7 +85,9 @@ describe('without being told, the model is', () => {
     expect(chosen.why).toBe(
       `Using ollama/qwen3:8b, because Ollama answers at http://127.0.0.1:${portOf(server)}.`,
     );
-    expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
+    const paths = server.requests.map(({ path }) => path);
+    // Ollama tells the window of a model elsewhere.
+    expect(paths).toEqual(['/v1/models', '/api/ps', '/api/show']);
   });
 
   test('that of the preferred server, where several answer, and of one that has any', async () => {

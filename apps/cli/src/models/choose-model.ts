@@ -1,3 +1,4 @@
+import { limitContext, type ModelTable } from '@millrace/providers';
 import type { ChosenModel } from '../contract/agent.ts';
 import {
   type Config,
@@ -7,7 +8,13 @@ import {
 } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import { noServerError, notOnServerError, unknownModelError } from './known-models.ts';
+import {
+  noServerError,
+  notOnServerError,
+  refusedError,
+  unknownModelError,
+  windowWarning,
+} from './known-models.ts';
 import {
   type FoundServer,
   findLocalServers,
@@ -16,21 +23,26 @@ import {
   type LocalServerOptions,
   localServers,
   queryServer,
+  readWindow,
 } from './local-servers.ts';
+import { loadModelTable } from './model-table.ts';
 import { openModel } from './open-model.ts';
-import { contextTokensOf, firstSetVariable, vendors } from './vendors.ts';
+import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
   /** The folder for the demo model. */
   readonly cwd?: string | undefined;
+  /** The table of models. Default: the user's own and the one of this program. */
+  readonly models?: ModelTable | undefined;
 }
 
 /**
  * Chooses the model: the configured one, else one whose key is set, else one of a local server,
  * else the demo. Throws a `ModelError` if the requested model cannot be used.
  */
-export async function chooseModel(options: ChooseOptions): Promise<ChosenModel> {
+export async function chooseModel(given: ChooseOptions): Promise<ChosenModel> {
+  const options = { ...given, models: given.models ?? (await loadModelTable(given.env)) };
   const name = options.config.model?.trim();
   if (name) return byName(name, options);
   return byKey(options) ?? (await byServer(options)) ?? openDemo(options, noModelReason);
@@ -53,7 +65,12 @@ async function byServer(options: ChooseOptions): Promise<ChosenModel | undefined
   const found = await findLocalServers(options);
   const first = found.find(({ models }) => models.length > 0);
   const [model] = first?.models ?? [];
-  return first && model && openServerModel(first, model, `because ${answerText(first)}`, options);
+  if (first && model) return openServerModel(first, model, `because ${answerText(first)}`, options);
+  // The user has a model server. The demo would answer in its place without a reason.
+  const refusing = found.find(({ refusal }) => refusal !== undefined);
+  if (refusing?.refusal !== undefined)
+    throw refusedError(refusing, refusing.refusal, { ...options, isAsked: false });
+  return undefined;
 }
 
 async function byName(name: string, options: ChooseOptions): Promise<ChosenModel> {
@@ -93,6 +110,9 @@ async function requestFromServer(
 ): Promise<ChosenModel> {
   const found = await queryServer(server, { timeoutMs: requestedTimeoutMs, ...options });
   if (found === undefined) throw noServerError(server, name, options);
+  const { refusal } = found;
+  if (refusal !== undefined)
+    throw refusedError(found, refusal, { ...options, model: name, isAsked: true });
   const model = name === undefined ? found.models[0] : findModel(name, found.models);
   if (model === undefined) throw notOnServerError(found, name);
   return openServerModel(found, model, 'as requested', options);
@@ -104,26 +124,36 @@ function findModel(name: string, models: readonly ListedModel[]): ListedModel | 
   return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
 }
 
-function openServerModel(
-  { server, baseUrl }: FoundServer,
-  { id, contextTokens }: ListedModel,
+async function openServerModel(
+  found: FoundServer,
+  model: ListedModel,
   why: string,
   options: ChooseOptions,
-): ChosenModel {
-  return openConfigured({ provider: server.name, model: id, baseUrl, contextTokens }, why, options);
+): Promise<ChosenModel> {
+  const { server, baseUrl } = found;
+  const contextTokens = await readWindow(found, model, options);
+  const config = { provider: server.name, model: model.id, baseUrl, contextTokens };
+  const chosen = openConfigured(config, why, options);
+  const warning = contextTokens === undefined ? undefined : windowWarning(found, contextTokens);
+  return warning === undefined ? chosen : { ...chosen, warning };
 }
 
 function openConfigured(model: ModelConfig, because: string, options: ChooseOptions): ChosenModel {
-  const { config, env, fetch, clock } = options;
+  const { config, env, fetch, clock, models } = options;
   const label = `${model.provider}/${model.model}`;
   const reasoning = model.reasoning ?? config.reasoning;
   const { maxOutputTokens } = model;
+  const provider = openModel(model, { env, models, transport: { fetch, clock } });
+  const { contextTokens } = model;
+  const tellsWindow = contextTokens !== undefined || provider.contextTokens !== undefined;
+  // A window by the name of the model is a guess. The provider for Ollama limits requests itself.
+  const isLimited = tellsWindow && model.provider !== 'ollama';
   return {
-    provider: openModel(model, { env, transport: { fetch, clock } }),
+    provider: isLimited ? limitContext(provider, { contextTokens }) : provider,
     label,
     why: `Using ${label}, ${because}.`,
     isDemo: false,
-    contextTokens: model.contextTokens ?? contextTokensOf(model.model),
+    contextTokens: contextTokens ?? provider.info?.contextTokens,
     request: {
       ...(reasoning !== undefined && { reasoning }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

@@ -5,9 +5,12 @@ import type { Env } from '../contract/host.ts';
 import {
   type FoundServer,
   findLocalServers,
+  type LocalName,
   type LocalServer,
   type LocalServerOptions,
+  type Refusal,
   serverAddress,
+  serverKey,
 } from './local-servers.ts';
 import { firstSetVariable, type Vendor, vendors } from './vendors.ts';
 
@@ -84,6 +87,48 @@ export function noServerError(
   const message = `Cannot use ${name}: ${server.title} does not answer at ${at}. Start it: ${server.start}`;
   return new ModelError('no_server', name, message);
 }
+
+/** Creates the error for a server that runs but refuses to answer. */
+export function refusedError(
+  { server, baseUrl }: FoundServer,
+  refusal: Refusal,
+  { model, isAsked, env }: { model?: string | undefined; isAsked: boolean; env: Env },
+): ModelError {
+  const name = model === undefined ? server.name : `${server.name}/${model}`;
+  const { title, keyVariable } = server;
+  const other = isAsked ? '' : ', or use --model demo';
+  if (refusal === 'loading') {
+    const message = `Cannot use ${name}: ${title} at ${baseUrl} is loading a model. Try again when it is ready${other}`;
+    return new ModelError('server_loading', name, message);
+  }
+  const hasKey = serverKey(server, env) !== undefined;
+  const what = hasKey ? `rejects the key in ${keyVariable}` : 'needs an API key';
+  const way =
+    keyVariable === undefined
+      ? 'Add the model with its "apiKey" under "models" in millrace.json'
+      : `Set ${keyVariable}`;
+  const message = `Cannot use ${name}: ${title} at ${baseUrl} ${what}. ${way}${other}`;
+  return new ModelError('no_key', name, message);
+}
+
+/** Instructions, tools and a few files need more than this. */
+const smallWindow = 16_000;
+
+/** A sentence for the user about a window that is small for this agent. Undefined if it is not. */
+export function windowWarning({ server }: FoundServer, contextTokens: number): string | undefined {
+  if (contextTokens >= smallWindow) return undefined;
+  const way = windowAdvice[server.name];
+  return `${server.title} runs this model with a context of ${contextTokens} tokens, which is small for coding: messages are summarized early. ${way}`;
+}
+
+const windowAdvice: Readonly<Record<LocalName, string>> = {
+  ollama:
+    'For more, start Ollama with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx in a Modelfile. A request cannot set it',
+  'lm-studio': 'For more, load the model with a larger context length',
+  'llama.cpp': 'For more, start it with -c 32768. Each of its parallel slots gets a part of that',
+  vllm: 'For more, start it with --max-model-len 32768',
+  litellm: 'For more, use a model with a larger context',
+};
 
 export function notOnServerError(
   { server, models }: FoundServer,

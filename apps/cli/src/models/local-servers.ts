@@ -1,6 +1,11 @@
 import { connect } from 'node:net';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { type Clock, systemClock } from '@millrace/providers';
+import {
+  type Clock,
+  listedContextTokens,
+  readContextWindow,
+  systemClock,
+} from '@millrace/providers';
 import type { ProviderName } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { firstSetVariable } from './vendors.ts';
@@ -18,8 +23,14 @@ export interface LocalServerOptions {
 export interface FoundServer {
   readonly server: LocalServer;
   readonly baseUrl: string;
+  /** Empty if the server refused to answer. */
   readonly models: readonly ListedModel[];
+  /** `key`: it needs another key, or any. `loading`: its model is not loaded yet. */
+  readonly refusal?: Refusal | undefined;
 }
+
+/** Why a server that runs cannot be used now. */
+export type Refusal = 'key' | 'loading';
 
 /** Queries all known servers at once and returns those that answer, in order of preference. */
 export async function findLocalServers(
@@ -35,12 +46,35 @@ export async function queryServer(
 ): Promise<FoundServer | undefined> {
   const { env, ports, ...rest } = options;
   const baseUrl = serverAddress(server, env, ports);
-  const apiKey = firstSetVariable(
-    env,
-    server.keyVariable === undefined ? [] : [server.keyVariable],
-  )?.value;
-  const models = await listModels(baseUrl, { ...rest, apiKey });
-  return models && { server, baseUrl, models: models.filter(({ id }) => isChatModel(id)) };
+  const asked = { ...rest, apiKey: serverKey(server, env) };
+  const answer = await askForModels(baseUrl, '/models', asked);
+  if (answer === undefined) return undefined;
+  if ('refusal' in answer) return { server, baseUrl, models: [], refusal: answer.refusal };
+  // llama.cpp lists its models to everyone, but answers only with the key.
+  const root = baseUrl.replace(/\/v1$/, '');
+  const props = server.name === 'llama.cpp' ? await askForModels(root, '/props', asked) : undefined;
+  if (props !== undefined && 'refusal' in props)
+    return { server, baseUrl, models: [], refusal: props.refusal };
+  return { server, baseUrl, models: answer.models.filter(({ id }) => isChatModel(id)) };
+}
+
+/** The key of a server from its variable. */
+export function serverKey({ keyVariable }: LocalServer, env: Env): string | undefined {
+  return firstSetVariable(env, keyVariable === undefined ? [] : [keyVariable])?.value;
+}
+
+/**
+ * Reads the window of a model as its server runs it. Ollama and LM Studio do not list it with their
+ * models.
+ */
+export async function readWindow(
+  { server, baseUrl }: FoundServer,
+  { id, contextTokens }: ListedModel,
+  { env, ports: _ports, ...rest }: LocalServerOptions,
+): Promise<number | undefined> {
+  if (contextTokens !== undefined || server.name === 'litellm') return contextTokens;
+  const asked = { ...rest, apiKey: serverKey(server, env), timeoutMs: rest.timeoutMs ?? 1000 };
+  return readContextWindow({ ...asked, server: server.name, baseUrl, model: id });
 }
 
 /** Servers also list models for embeddings and audio. */
@@ -69,7 +103,13 @@ export type LocalName = Extract<
 export const localServers: readonly LocalServer[] = [
   { name: 'ollama', title: 'Ollama', port: 11434, start: 'ollama serve' },
   { name: 'lm-studio', title: 'LM Studio', port: 1234, start: 'lms server start' },
-  { name: 'llama.cpp', title: 'llama.cpp', port: 8080, start: 'llama-server -m model.gguf' },
+  {
+    name: 'llama.cpp',
+    title: 'llama.cpp',
+    port: 8080,
+    keyVariable: 'LLAMA_API_KEY',
+    start: 'llama-server -m model.gguf',
+  },
   {
     name: 'vllm',
     title: 'vLLM',
@@ -135,6 +175,17 @@ export async function listModels(
   baseUrl: string,
   options: ListOptions = {},
 ): Promise<readonly ListedModel[] | undefined> {
+  const answer = await askForModels(baseUrl, '/models', options);
+  return answer !== undefined && 'models' in answer ? answer.models : undefined;
+}
+
+type ServerAnswer = { readonly models: readonly ListedModel[] } | { readonly refusal: Refusal };
+
+async function askForModels(
+  baseUrl: string,
+  path: '/models' | '/props',
+  options: ListOptions,
+): Promise<ServerAnswer | undefined> {
   const { apiKey, timeoutMs = 400, clock = systemClock } = options;
   // A custom fetch, as in tests, needs no open port.
   const isAsked = options.fetch !== undefined || (await isListening(baseUrl, { clock, timeoutMs }));
@@ -143,12 +194,15 @@ export async function listModels(
   const late = new AbortController();
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {
-    const response = await fetch(`${baseUrl}/models`, {
+    const response = await fetch(`${baseUrl}${path}`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       redirect: 'error',
       signal: late.signal,
     });
-    return response.ok ? parseModels(await readBody(response)) : undefined;
+    const body = await readBody(response);
+    if (!response.ok) return parseRefusal(response.status, body);
+    const models = parseModels(body);
+    return models && { models };
   } catch {
     return undefined;
   } finally {
@@ -168,6 +222,14 @@ async function readBody({ body }: Response): Promise<string> {
   return text + decoder.decode();
 }
 
+/** Only a model server answers with an error in JSON. Any program can have a password. */
+function parseRefusal(status: number, text: string): ServerAnswer | undefined {
+  const parsed = parseJson(text);
+  if (!parsed.ok || fieldOf(parsed.value, 'error') === undefined) return undefined;
+  if (status === 401 || status === 403) return { refusal: 'key' };
+  return status === 503 ? { refusal: 'loading' } : undefined;
+}
+
 function parseModels(text: string): readonly ListedModel[] | undefined {
   const parsed = parseJson(text);
   const list = parsed.ok ? fieldOf(parsed.value, 'data') : undefined;
@@ -175,18 +237,9 @@ function parseModels(text: string): readonly ListedModel[] | undefined {
   return list.slice(0, maxModels).flatMap((entry: JsonValue) => {
     const id = fieldOf(entry, 'id');
     if (typeof id !== 'string' || id === '') return [];
-    const contextTokens = contextLength(entry);
+    const contextTokens = listedContextTokens(entry);
     return [{ id, ...(contextTokens !== undefined && { contextTokens }) }];
   });
-}
-
-/** vLLM, OpenRouter, LM Studio and llama.cpp use different field names. */
-function contextLength(entry: JsonValue): number | undefined {
-  const named = ['max_model_len', 'context_length', 'max_context_length'].map((name) =>
-    fieldOf(entry, name),
-  );
-  const candidates = [...named, fieldOf(fieldOf(entry, 'meta'), 'n_ctx')];
-  return candidates.find((value) => typeof value === 'number' && value > 0) as number | undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import {
   anthropic,
   type ChatPreset,
   gemini,
+  type ModelTable,
   openaiChat,
   openaiResponses,
   type Provider,
@@ -16,16 +17,24 @@ import { firstSetVariable, vendors } from './vendors.ts';
 
 interface OpenOptions {
   readonly env: Env;
+  /** The table of models. Default: limits and abilities of known models, without prices. */
+  readonly models?: ModelTable | undefined;
   readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
 }
 
 /**
  * Creates the provider for a model. It sends no request. Throws if a key or an address is missing.
  */
-export function openModel(config: ModelConfig, { env, transport = {} }: OpenOptions): Provider {
+export function openModel(
+  config: ModelConfig,
+  { env, models, transport = {} }: OpenOptions,
+): Provider {
   const { provider, model, headers } = config;
   const baseUrl = config.baseUrl ?? addressFromEnv(provider, env);
-  const options = { ...transport, model, headers, baseUrl, apiKey: requireKey(config, env) };
+  const { contextTokens, maxOutputTokens } = config;
+  const info = { contextTokens, maxOutputTokens, ...config.info };
+  const apiKey = requireKey(config, env);
+  const options = { ...transport, model, headers, baseUrl, apiKey, models, info };
   switch (provider) {
     case 'anthropic':
       return anthropic(options);

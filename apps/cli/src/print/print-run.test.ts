@@ -143,7 +143,8 @@ describe('an answer that is tried again', () => {
 
   test('is on standard output once where it says the same', async () => {
     const { code, stdout, stderr } = await runPrint({ script: [cut, 'It turns.'] });
-    expect([code, stdout, stderr]).toEqual([exitCodes.done, 'It turns.\n', '']);
+    expect([code, stdout]).toEqual([exitCodes.done, 'It turns.\n']);
+    expect(stderr).toContain('Retrying');
   });
 
   test('begins on a new line where it does not, and standard error says so', async () => {
@@ -441,4 +442,13 @@ describe('an answer that has to fit a schema', () => {
     const asked = runPrint({ script: [], args: { outputSchema: 'none.json' } });
     await expect(asked).rejects.toThrow(/none\.json.*cannot be read \(ENOENT\)/);
   });
+});
+
+test('19.20: standard error says that a request is retried, also where nobody watches', async () => {
+  const fault = { type: 'error', after: 0, error: 'overloaded' } as const;
+  const script = [{ content: { parts: ['never'] }, fault }, says('It turns.')];
+  const agent = { retry: { baseDelayMs: 1 } };
+  const { stdout, stderr } = await runPrint({ script, agent });
+  expect(stdout).toBe('It turns.\n');
+  expect(stderr).toMatch(/overloaded.*Retrying in/s);
 });

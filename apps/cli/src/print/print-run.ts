@@ -149,7 +149,9 @@ async function printEvents(run: Run, { printer, notes, output }: EventSinks): Pr
     await printer.show(event);
     if (output.failure !== undefined) return;
     const line = progress.lineFor(event);
-    if (line !== undefined) await notes.writeDetail(line);
+    if (line === undefined) continue;
+    // A script that seems to hang needs a reason, also if nobody watches.
+    await (event.type === 'retry_scheduled' ? notes.write(line) : notes.writeDetail(line));
   }
 }
 

@@ -83,7 +83,9 @@ export class Progress {
       }
       case 'compacted':
         return clipLine(
-          `≡ older messages are summarized (${countOf(event.itemIds.length, 'item')})`,
+          event.itemIds.length === 0
+            ? '≡ long messages are shortened to fit the context of the model'
+            : `≡ older messages are summarized (${countOf(event.itemIds.length, 'item')})`,
         );
       case 'handed_off':
         return clipLine(`→ handed off to ${event.to}${reasonText(event.reason)}`);

@@ -15,6 +15,7 @@ import type { Compacted, LoopState } from '../contract/loop-state.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
+import { clipItem } from './clip-item.ts';
 
 /** Builds the request for a model: instructions, the context items and the tools. */
 export async function buildRequest(
@@ -105,12 +106,16 @@ async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
 
 /**
  * The context items: the transcript without the items that the summary covers, plus the summary.
+ * Some items are clipped, because they did not fit.
  */
 export function applyCompaction(
   items: readonly Item[],
-  { covered, summary }: Compacted,
+  { covered, summary, clipped }: Compacted,
 ): readonly Item[] {
-  const remaining = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  const remaining = items
+    .filter(({ id, parts }) => parts.length > 0 && !covered.has(id))
+    .map((item) => clipItem(item, clipped.get(item.id) ?? Number.POSITIVE_INFINITY))
+    .filter(({ parts }) => parts.length > 0);
   return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
 }
 

@@ -12,11 +12,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
-import { compactableSteps } from '../run/compaction.ts';
 import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { dropFailedResults, dropReasoning } from './filters.ts';
+import { planCompaction } from './fit-context.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
@@ -97,7 +97,7 @@ test('a command summarizes the context, in any process that drives the session',
   expect(sent).toEqual(['context', 'user', 'assistant', 'user']);
 });
 
-describe('compactable steps', () => {
+describe('the steps that a compaction covers', () => {
   const kinds = fc.array(
     fc.constantFrom('user', 'assistant', 'tool') as fc.Arbitrary<Item['kind']>,
   );
@@ -106,7 +106,8 @@ describe('compactable steps', () => {
     fc.assert(
       fc.property(kinds, fc.nat(5), (all, keep) => {
         const items = all.map((kind, at): Item => ({ id: itemId(`i${at}`), kind, parts: [] }));
-        const covered = new Set(compactableSteps(items, keep).flat());
+        const aim = { keepSteps: keep, maxLength: 1e9, clips: false, summaryId: itemId('summary') };
+        const covered = new Set(planCompaction(items, aim).covered);
         const left = items.filter(({ id }) => !covered.has(id));
         expect(items.slice(items.length - left.length)).toEqual(left);
         if (covered.size > 0) expect(left[0]?.kind).not.toBe('tool');

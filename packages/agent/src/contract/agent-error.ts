@@ -3,6 +3,8 @@ import { type ErrorPlace, MillraceError } from '@millrace/core';
 /** The codes of `AgentError`. */
 export type AgentErrorCode =
   | 'bad_option'
+  /** There is a maximum cost, but the price of a model is unknown. */
+  | 'no_price'
   /** Two tools, or two agents, have the same name. */
   | 'name_taken'
   /** The session was handed off to an agent that this agent does not know. */

@@ -52,6 +52,8 @@ export interface Compacted {
   readonly covered: ReadonlySet<ItemId>;
   /** The text that replaces the compacted items. */
   readonly summary: string | undefined;
+  /** Items that are sent clipped, with their maximum length in characters. */
+  readonly clipped: ReadonlyMap<ItemId, number>;
 }
 
 interface RunState {
@@ -132,8 +134,8 @@ export const emptyLoopState: LoopState = {
   lastStop: undefined,
   lastError: undefined,
   hasInput: false,
-  compacted: { covered: new Set(), summary: undefined },
   rejectedReasoning: 0,
+  compacted: { covered: new Set(), summary: undefined, clipped: new Map() },
   lastTokens: 0,
   agent: undefined,
   standingApprovals: new Map(),

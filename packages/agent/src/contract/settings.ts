@@ -81,8 +81,16 @@ export interface Limits {
   readonly maxTurns: number;
   /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
   readonly maxTokens: number;
-  /** Maximum cost of a run. Attempts without a known price are not counted. Default: no limit. */
+  /**
+   * Maximum cost of a run. Each provider must know its prices in this currency, or report its costs:
+   * pass `models` of `@millrace/providers/models` to the provider. Default: no limit.
+   */
   readonly maxCost: Cost | undefined;
+  /**
+   * Accepts `maxCost` although the price of a model is unknown. Its answers are not counted. Default:
+   * false.
+   */
+  readonly allowUnknownPrices: boolean;
   /** Maximum number of tools that run at once. Default: 8. */
   readonly maxParallelTools: number;
   /** Maximum number of consecutive turns with an identical call. Default: 5. */

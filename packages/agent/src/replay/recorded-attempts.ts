@@ -6,6 +6,7 @@ import {
   type LogRecord,
   noUsage,
   type PartId,
+  type ResponseDetails,
   type Stop,
   type Usage,
 } from '@millrace/core';
@@ -25,6 +26,7 @@ export interface RecordedEnd {
   readonly after: number;
   readonly stop: Stop;
   readonly usage: Usage;
+  readonly details?: ResponseDetails | undefined;
   readonly error: ErrorInfo | undefined;
   /** Delay before the next attempt, if one was scheduled. */
   readonly delayMs: number | undefined;
@@ -80,11 +82,12 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   const finished = find('response_finished');
   if (after === undefined) return undefined;
   if (finished !== undefined) {
-    const { stop, usage } = finished;
+    const { stop, usage, details } = finished;
     const failed = stop.reason === 'error' || stop.reason === 'aborted';
     const reportedError = find('error_reported')?.error;
     const error = reportedError ?? { code: stop.cause ?? 'aborted', message: 'It was stopped' };
-    return { after, stop, usage, error: failed ? error : undefined, delayMs: undefined };
+    const end = { after, stop, usage, details, delayMs: undefined };
+    return { ...end, error: failed ? error : undefined };
   }
   const { usage = noUsage } = find('usage_reported') ?? {};
   const { error: reported } = find('error_reported') ?? {};

@@ -166,13 +166,14 @@ async function* replayStream(
 
 function endOf(
   { provider }: RecordedAttempt,
-  { stop, usage, error, delayMs }: RecordedEnd,
+  { stop, usage, details: reported, error, delayMs }: RecordedEnd,
 ): ResponseEnd {
-  if (error === undefined) return { stop, usage };
+  const end = { stop, usage, ...(reported && { details: reported }) };
+  if (error === undefined) return end;
   const retry = delayMs === undefined || isFallback({ delayMs }) ? 'no' : 'yes';
   const kind = error.code as ProviderErrorKind;
   const details = { provider, retry, retryAfterMs: delayMs } as const;
-  return { stop, usage, error: new ProviderError(kind, error.message, details) };
+  return { ...end, error: new ProviderError(kind, error.message, details) };
 }
 
 /** A tool with the same definition that replays its recorded progress and result. */

@@ -3,17 +3,20 @@ import {
   type DraftRecord,
   findItem,
   type Item,
-  type ItemId,
   itemId,
   type PartId,
+  type Stop,
   transcript,
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { halted, raceAbort } from '../abortable.ts';
 import { applyCompaction, summaryId, withBytes } from '../context/build-request.ts';
+import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.ts';
+import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
+import { isOverflow } from '../state/fold-loop.ts';
 import { joinText } from './run-views.ts';
 import { runAttempt } from './stream-response.ts';
 
@@ -33,28 +36,33 @@ export class Compactor {
 
   /**
    * True if the context is long and there are enough old steps. A summary for every turn would cost
-   * more than it saves.
+   * more than it saves. After an overflow, it is true if the context can become shorter.
    */
   get isDue(): boolean {
     const { settings, journal } = this.#context;
     const { compaction } = settings;
-    const { loop, state } = journal;
-    if (compaction === undefined || loop.lastTokens < compaction.whenTokens) return false;
-    if ((loop.run?.turns ?? 0) < this.#earliestTurn) return false;
-    const { keepSteps } = compaction;
-    const steps = compactableSteps(
-      applyCompaction(transcript(state), loop.compacted),
-      keepSteps,
-    ).length;
-    const isFirst = loop.compacted.summary === undefined;
-    const isTooLong = loop.lastTokens === Number.POSITIVE_INFINITY;
-    return steps >= (isFirst || isTooLong ? 1 : keepSteps);
+    const { loop } = journal;
+    if (compaction === undefined || (loop.run?.turns ?? 0) < this.#earliestTurn) return false;
+    if (loop.lastTokens === Number.POSITIVE_INFINITY) {
+      const items = currentContext(this.#context);
+      return isShorter(planAfterOverflow(items, compaction), items);
+    }
+    // The last request is the reference. Without one, for example after a compaction, nothing is due.
+    if (loop.lastTokens === 0) return false;
+    const items = currentContext(this.#context);
+    if (loop.lastTokens + tokensSinceAnswer(items) < compaction.whenTokens) return false;
+    const { steps } = planOfOldSteps(items, compaction);
+    return steps >= (loop.compacted.summary === undefined ? 1 : compaction.keepSteps);
   }
 
-  async compact(turn: number, provider: Provider | undefined): Promise<void> {
+  /** `isAsked`: a command asked for it, so it happens whatever the length of the context is. */
+  async compact(turn: number, provider: Provider | undefined, isAsked: boolean): Promise<void> {
     const { settings, journal } = this.#context;
     const { compaction = commandDefaults } = settings;
-    const isDone = await compact(this.#context, turn, compaction, provider).catch(
+    const keepSteps = isAsked
+      ? Math.min(compaction.keepSteps, commandDefaults.keepSteps)
+      : compaction.keepSteps;
+    const isDone = await compact(this.#context, turn, { ...compaction, keepSteps }, provider).catch(
       (error: unknown) => {
         this.#postpone();
         throw error;
@@ -70,48 +78,167 @@ export class Compactor {
 }
 
 const turnsBetween = 3;
-/** For a `compact` command if the agent has no compaction settings. */
+/** For a `compact` command. */
 const commandDefaults = {
   whenTokens: Number.POSITIVE_INFINITY,
   keepSteps: 2,
   summarize: summaryPrompt,
 };
 
-/** Lets the model summarize the old steps, in a turn of its own. Returns false if that failed. */
+/** The average over English text and code. */
+const charactersPerToken = 4;
+
+function currentContext({ journal }: RunContext): readonly Item[] {
+  return applyCompaction(transcript(journal.state), journal.loop.compacted);
+}
+
+/** An estimate for the input and the tool results that no request has contained yet. */
+function tokensSinceAnswer(context: readonly Item[]): number {
+  const answered = context.findLastIndex(({ kind }) => kind === 'assistant');
+  return Math.ceil(contextLength(context.slice(answered + 1)) / charactersPerToken);
+}
+
+/** The steps that stay use at most half of the tokens at which compaction starts. */
+function planOfOldSteps(
+  context: readonly Item[],
+  { keepSteps, whenTokens }: Compaction,
+): ContextPlan {
+  const maxLength = (whenTokens * charactersPerToken) / 2;
+  return planCompaction(context, { keepSteps, maxLength, clips: false, summaryId });
+}
+
+/**
+ * The model's window is unknown, so the context is halved. If that is still too long, the next
+ * overflow halves it again.
+ */
+function planAfterOverflow(
+  context: readonly Item[],
+  { keepSteps, whenTokens }: Compaction,
+): ContextPlan {
+  const half = Math.floor(contextLength(context) / 2);
+  const maxLength = Math.min(half, (whenTokens * charactersPerToken) / 2);
+  return planCompaction(context, {
+    keepSteps: Math.max(1, keepSteps),
+    maxLength,
+    clips: true,
+    summaryId,
+  });
+}
+
+/** Each compaction after an overflow drops a step or makes the rest shorter, so there is an end. */
+function isShorter({ covered, length }: ContextPlan, context: readonly Item[]): boolean {
+  return covered.length > 0 || length < contextLength(context);
+}
+
+/** How often a summary is tried after an overflow, each time from a shorter text. */
+const maxSummaries = 3;
+
+/**
+ * Replaces the old steps by a summary of the model. After an overflow it always succeeds, unless
+ * the request for the summary fails for another reason. Returns false if it failed.
+ */
 async function compact(
   context: RunContext,
   turn: number,
-  { keepSteps, summarize }: Compaction,
+  compaction: Compaction,
   provider: Provider | undefined,
 ): Promise<boolean> {
-  const { journal, settings, phase } = context;
-  const contextItems = applyCompaction(transcript(journal.state), journal.loop.compacted);
-  const itemIds = compactableSteps(contextItems, keepSteps).flat();
-  if (itemIds.length === 0 || provider === undefined) return false;
-  const at = { turn, attempt: 1 };
-  if (summarize === false) {
-    await journal.write([{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds } }]);
+  const { journal, phase } = context;
+  const { lastTokens } = journal.loop;
+  const isTooLong = lastTokens === Number.POSITIVE_INFINITY;
+  const items = currentContext(context);
+  const plan = isTooLong ? planAfterOverflow(items, compaction) : planOfOldSteps(items, compaction);
+  const { covered } = plan;
+  const isUseful = isTooLong ? isShorter(plan, items) : covered.length > 0;
+  if (!isUseful || provider === undefined) return false;
+  const write = (summary?: string) => journal.write([compacted(plan, summary)]);
+  if (compaction.summarize === false) {
+    await write();
     return true;
   }
+  const old = items.filter(({ id }) => id === summaryId || covered.includes(id));
+  const wholeLength = contextLength(old);
+  const prompt = compaction.summarize;
+  let maxLength = isTooLong ? Math.min(wholeLength, contextLength(items) / 2) : wholeLength;
+  for (let tries = 0; covered.length > 0 && tries < maxSummaries; tries++, maxLength /= 2) {
+    const at = tries === 0 ? turn : journal.loop.lastTurn + 1;
+    const outcome = await summarize(context, {
+      ...{ turn: at, provider, prompt, items: clipAll(old, maxLength) },
+      use: (summary) =>
+        compacted(plan, isTooLong ? clipText(summary, plan.summaryLength) : summary),
+    });
+    if (outcome === 'done') return true;
+    if (!isTooLong || outcome === 'failed' || phase.isAborting) return false;
+    if (outcome === 'unusable') break;
+  }
+  await write(clipText(summaryWithoutModel(old, covered.length), plan.summaryLength));
+  return true;
+}
+
+function compacted({ covered, clipped }: ContextPlan, summary: string | undefined): DraftRecord {
+  return {
+    turn: 0,
+    attempt: 0,
+    fact: {
+      type: 'compacted',
+      itemIds: covered,
+      ...(summary !== undefined && { summary }),
+      ...(clipped.length > 0 && { clipped }),
+    },
+  };
+}
+
+function clipAll(items: readonly Item[], maxLength: number): readonly Item[] {
+  const most = fairShare(items.map(itemLength), maxLength);
+  return items.map((item) => clipItem(item, most)).filter(({ parts }) => parts.length > 0);
+}
+
+/** Replaces the summary if the model cannot write one: the earlier summary and the last request. */
+function summaryWithoutModel(old: readonly Item[], dropped: number): string {
+  const textOf = (item: Item | undefined) =>
+    item === undefined ? '' : joinText(item.parts.map((part) => part));
+  const earlier = textOf(old.find(({ id }) => id === summaryId));
+  const asked = textOf(old.findLast(({ kind }) => kind === 'user'));
+  const note =
+    dropped === 0 ? '' : `[${dropped} earlier messages are left out to fit the model's context.]`;
+  const request = asked === '' ? '' : `The last of these requests was: ${asked}`;
+  return [note, request, earlier].filter((text) => text !== '').join('\n');
+}
+
+interface SummaryOptions {
+  readonly turn: number;
+  readonly provider: Provider;
+  readonly prompt: string;
+  readonly items: readonly Item[];
+  /** Creates the record that uses the summary. It is committed with the end of the turn. */
+  readonly use: (summary: string) => DraftRecord;
+}
+
+/** Lets the model summarize items, in a turn of its own. */
+async function summarize(
+  context: RunContext,
+  { turn, provider, prompt, items, use }: SummaryOptions,
+): Promise<'done' | 'overflow' | 'unusable' | 'failed'> {
+  const { journal, settings, phase } = context;
+  const at = { turn, attempt: 1 };
   await journal.write([{ turn, attempt: 0, fact: { type: 'turn_started' } }]);
-  const old = contextItems.filter(({ id }) => id === summaryId || itemIds.includes(id));
-  const work = Promise.all(old.map((item) => withBytes(item, settings.log.blobs)));
-  const items = await raceAbort(work, context.signal);
+  const work = Promise.all(items.map((item) => withBytes(item, settings.log.blobs)));
+  const loaded = await raceAbort(work, context.signal);
+  if (loaded === halted || phase.isAborting) {
+    const stop = { reason: 'aborted' } as const;
+    await journal.write([{ turn, attempt: 0, fact: { type: 'turn_finished', stop } }]);
+    return 'failed';
+  }
   const promptItem = {
     id: itemId('summarise'),
     kind: 'user',
-    parts: [{ kind: 'text', text: summarize }],
+    parts: [{ kind: 'text', text: prompt }],
   } as const;
-  if (items === halted || phase.isAborting) {
-    const stop = { reason: 'aborted' } as const;
-    await journal.write([{ turn, attempt: 0, fact: { type: 'turn_finished', stop } }]);
-    return false;
-  }
-  const request = { ...settings.request, items: [...items, promptItem] };
+  const request = { ...settings.request, items: [...loaded, promptItem] };
   const attempt = await runAttempt(context, { provider, request, kind: 'context', ...at });
   const { error, stop, usage } = attempt.end;
   const reason = context.signal.aborted ? 'aborted' : 'error';
-  const failed = error && ({ reason, cause: error.kind } as const);
+  const failed: Stop | undefined = error && { reason, cause: error.kind };
   const written = findItem(journal.state, attempt.itemId)?.parts ?? [];
   const summary = joinText(written.map(({ part }) => part));
   // A partial summary or a refusal must not replace the conversation.
@@ -124,34 +251,17 @@ async function compact(
       attempt: 0,
       fact: { type: 'turn_finished', itemId: attempt.itemId, stop: failed ?? stop },
     },
-    ...(isDone
-      ? [{ turn: 0, attempt: 0, fact: { type: 'compacted', itemIds, summary } } as const]
-      : []),
+    ...(isDone ? [use(summary)] : []),
   ];
   phase.isTurnEnding = true;
   await journal.write(ended);
   phase.isTurnEnding = false;
-  return isDone;
+  if (isDone) return 'done';
+  if (failed === undefined) return 'unusable';
+  return isOverflow(failed) ? 'overflow' : 'failed';
 }
 
 /** Calls in a summary are not run. */
 function retractCall(at: Attempt, partId: PartId): DraftRecord {
   return { ...at, delta: { type: 'retract_part', partId, reason: 'discarded' } };
-}
-
-/** The old steps that a summary would replace, as item ids. A call and its result stay together. */
-export function compactableSteps(
-  context: readonly Item[],
-  keepSteps: number,
-): readonly (readonly ItemId[])[] {
-  const steps: Item[][] = [];
-  for (const item of context) {
-    const last = steps.at(-1);
-    if (item.kind === 'tool' && last !== undefined) last.push(item);
-    else steps.push([item]);
-  }
-  const old = steps.slice(0, Math.max(0, steps.length - keepSteps));
-  return old
-    .map((step) => step.map(({ id }) => id).filter((id) => id !== summaryId))
-    .filter((step) => step.length > 0);
 }

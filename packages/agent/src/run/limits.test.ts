@@ -1,8 +1,10 @@
 import { type Cost, sessionId, type Usage } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
+import type { ModelInfo } from '@millrace/providers';
 import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Limits } from '../contract/settings.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -78,6 +80,39 @@ describe('maxCost', () => {
     expect((await agent.run('Go', { session }).result).stop.reason).toBe('limit');
     expect((await agent.run('On', { session }).result).stop.reason).toBe('stop');
     provider.assertUsedUp();
+  });
+
+  describe('23.2: where no price is known', () => {
+    const cost = dollars('1');
+    const agentWith = (info: ModelInfo, limits: Partial<Limits> = {}) =>
+      createAgent({
+        provider: scriptedProvider(['Hi'], { id: 'vllm', model: 'qwen3', info }),
+        limits: { maxCost: cost, ...limits },
+      });
+
+    test('is refused at the start, with the model and the way out', () => {
+      const code = 'no_price';
+      const place = { option: 'maxCost', provider: 'vllm', model: 'qwen3' };
+      expect(() => agentWith({})).toThrow(expect.objectContaining({ code, place }));
+      expect(() => agentWith({})).toThrow(/vllm\/qwen3.*allowUnknownPrices/s);
+      const euros = { prices: { currency: 'EUR', input: '1', output: '1' } };
+      expect(() => agentWith(euros)).toThrow(expect.objectContaining({ code, place }));
+    });
+
+    test('is refused if only a fallback has no price', () => {
+      const provider = scriptedProvider([], { info: { prices: 'reported' } });
+      const fallbacks = [scriptedProvider([], { id: 'vllm', model: 'qwen3', info: {} })];
+      const made = () => createAgent({ provider, fallbacks, limits: { maxCost: cost } });
+      expect(made).toThrow(expect.objectContaining({ code: 'no_price' }));
+    });
+
+    test('is accepted if the caller allows it, and with a known price', async () => {
+      const run = agentWith({}, { allowUnknownPrices: true }).run('Go');
+      expect((await run.result).stop.reason).toBe('stop');
+      const prices = { input: '1', output: '1' };
+      for (const known of [{ prices }, { prices: 'reported' }] as const)
+        expect(() => agentWith(known)).not.toThrow();
+    });
   });
 
   test('lets the current answer finish', async () => {

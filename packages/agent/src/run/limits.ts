@@ -1,11 +1,13 @@
 import { compareDecimals, type Item, isDecimal, transcript } from '@millrace/core';
+import type { Provider } from '@millrace/providers';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Limits, RetrySettings } from '../contract/settings.ts';
 import { usageSince } from './run-views.ts';
 
 /** Throws if a limit or a retry setting is invalid. */
-export function checkLimits({ maxCost, ...counts }: Limits, retry: RetrySettings): void {
+export function checkLimits(limits: Limits, retry: RetrySettings): void {
+  const { maxCost, allowUnknownPrices: _, ...counts } = limits;
   for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
   if (maxCost !== undefined && !isPrice(maxCost.amount)) throw badCost(maxCost.amount);
   const { attemptsFor = {}, ...times } = retry;
@@ -13,6 +15,27 @@ export function checkLimits({ maxCost, ...counts }: Limits, retry: RetrySettings
     assertAtLeast(name, value, name === 'maxAttempts' ? 1 : 0);
   for (const [kind, value] of Object.entries(attemptsFor))
     assertAtLeast(`attemptsFor ${kind}`, value, 1);
+}
+
+/** Throws if there is a maximum cost and a provider can report no cost in its currency. */
+export function checkPrices(limits: Limits, providers: readonly Provider[]): void {
+  const { maxCost, allowUnknownPrices } = limits;
+  if (maxCost === undefined || allowUnknownPrices) return;
+  const unpriced = providers.find((provider) => !hasPrices(provider, maxCost.currency));
+  if (unpriced !== undefined) throw noPrice(unpriced, maxCost.currency);
+}
+
+function hasPrices({ info }: Provider, currency: string): boolean {
+  const prices = info?.prices;
+  if (prices === undefined) return false;
+  return prices === 'reported' || (prices.currency ?? 'USD') === currency;
+}
+
+function noPrice({ id, model }: Provider, currency: string): AgentError {
+  const message =
+    `Cannot use maxCost: the price of ${id}/${model} in ${currency} is unknown. ` +
+    'Pass the provider a table of models with its price, or set allowUnknownPrices to ignore it';
+  return new AgentError('no_price', message, { option: 'maxCost', provider: id, model });
 }
 
 function isPrice(amount: string): boolean {

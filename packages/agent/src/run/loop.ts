@@ -156,7 +156,7 @@ export class RunLoop {
         return undefined;
       case 'compact':
         if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
-        await this.#compactor.compact(action.turn, this.#request.provider);
+        await this.#compactor.compact(action.turn, this.#request.provider, action.keys.length > 0);
         return undefined;
       case 'request':
         await this.#makeRequest(action.turn);

@@ -86,14 +86,14 @@ export class TurnRequest {
   #finalDrafts(
     at: { readonly turn: number; readonly attempt: number },
     itemId: ItemId,
-    { error, stop, usage }: ResponseEnd,
+    { error, stop, usage, details }: ResponseEnd,
   ): readonly DraftRecord[] {
     if (this.#context.phase.isAborting)
-      return [responseFinished(at, itemId, { reason: 'aborted' }, usage)];
-    if (error === undefined) return [responseFinished(at, itemId, stop, usage)];
+      return [responseFinished(at, itemId, { reason: 'aborted' }, usage, details)];
+    if (error === undefined) return [responseFinished(at, itemId, stop, usage, details)];
     return [
       { ...at, fact: { type: 'error_reported', error: withRetryHint(error) } },
-      responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage),
+      responseFinished(at, itemId, { reason: 'error', cause: error.kind }, usage, details),
     ];
   }
 

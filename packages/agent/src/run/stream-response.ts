@@ -132,7 +132,8 @@ async function writeStream(
     abandoned.abort();
     const isWhole = end.error === undefined;
     if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
-    const last = isWhole ? [responseFinished(at, itemId, end.stop, end.usage)] : [];
+    const { stop, usage, details } = end;
+    const last = isWhole ? [responseFinished(at, itemId, stop, usage, details)] : [];
     await journal.write([...drafts, ...last]);
     return end;
   }

@@ -6,6 +6,7 @@ import {
   type Ids,
   type Item,
   type ItemId,
+  type ResponseDetails,
   type RunId,
   type Stop,
   type ToolCallPart,
@@ -27,8 +28,10 @@ export function responseFinished(
   itemId: ItemId,
   stop: Stop,
   usage: Usage,
+  details?: ResponseDetails,
 ): DraftRecord {
-  return { turn, attempt, fact: { type: 'response_finished', itemId, stop, usage } };
+  const reported = details === undefined ? {} : { details };
+  return { turn, attempt, fact: { type: 'response_finished', itemId, stop, usage, ...reported } };
 }
 
 /** The record for a decision on a call. */

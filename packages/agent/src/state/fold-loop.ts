@@ -1,4 +1,4 @@
-import type { Fact, ItemId, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
+import type { Fact, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
 import type { QueuedCommand } from '../contract/command.ts';
 import {
   type CallState,
@@ -40,7 +40,7 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       if (turn === 0) return isInput(fact.kind) ? { ...state, hasInput: true } : state;
       return startItem(state, turn, attempt, fact);
     case 'compacted':
-      return compact(state, fact.itemIds, fact.summary);
+      return compact(state, fact);
     case 'response_finished': {
       const lastTokens = state.turn?.isCompaction ? state.lastTokens : tokensOf(fact);
       return updateTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
@@ -94,11 +94,12 @@ function tokensOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>)
 /** A request that was too long has to be answered after the compaction. */
 function compact(
   state: LoopState,
-  itemIds: readonly ItemId[],
-  summary: string | undefined,
+  { itemIds, summary, clipped: clips = [] }: Extract<Fact, { type: 'compacted' }>,
 ): LoopState {
   const covered = new Set([...state.compacted.covered, ...itemIds]);
-  const shorter = { ...state, compacted: { covered, summary }, lastTokens: 0 };
+  const clipped = new Map(state.compacted.clipped);
+  for (const { itemId, maxLength } of clips) clipped.set(itemId, maxLength);
+  const shorter = { ...state, compacted: { covered, summary, clipped }, lastTokens: 0 };
   return isOverflow(state.lastStop) ? { ...shorter, hasInput: true, lastStop: undefined } : shorter;
 }
 

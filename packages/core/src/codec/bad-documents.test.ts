@@ -44,7 +44,12 @@ const replace = delta('replace_structured', { value: { a: 1 } });
 const annotate = delta('set_metadata', { metadata: { a: 1 } });
 const snapshot = fact('snapshot', { covers: [1, 7], items: [{ itemId: 'i1', parts: settled }] });
 const started = fact('item_started', { itemId: 'i1', kind: 'user', author: { name: 'Ada' } });
-const finished = fact('response_finished', { itemId: 'i1', stop, usage });
+const finished = fact('response_finished', {
+  itemId: 'i1',
+  stop,
+  usage,
+  details: { safety: [{ about: 'input', category: 'hate' }], timings: { totalMs: 1 } },
+});
 const rejected = fact('tool_call_rejected', { ...call, code: 'cut', message: 'm' });
 const executed = fact('tool_execution_finished', {
   ...call,
@@ -185,6 +190,14 @@ describe('a document with a bad field names the path to it, and never what was i
     ['$.fact.usage.costs[0].amount', 0.25, finished],
     ['$.fact.usage.costs[0].amount', '1e3', finished],
     ['$.fact.usage.costs[0].currency', null, finished],
+    ['$.fact.usage.cacheWriteLong', -1, finished],
+    ['$.fact.usage.billed', secrets, finished],
+    ['$.fact.usage.billed', { searches: 1.5 }, finished],
+    ['$.fact.details', [], finished],
+    ['$.fact.details.model', 7, finished],
+    ['$.fact.details.safety[0].about', 'tool', finished],
+    ['$.fact.details.timings.totalMs', '1', finished],
+    ['$.fact.details.fromCache', false, finished],
     ['$.fact.code', secret, rejected],
     ['$.fact.outcome', secret, executed],
     ['$.fact.isError', 0, executed],

@@ -12,6 +12,7 @@ import type { Fact } from '../protocol/fact.ts';
 import type { Item } from '../protocol/item.ts';
 import type { Part, PartKind, Source } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
+import type { ResponseDetails } from '../protocol/response-details.ts';
 import type { Usage } from '../protocol/usage.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
 import {
@@ -196,12 +197,41 @@ const usage: Required<Usage> = {
   output: 2,
   cacheRead: 3,
   cacheWrite: 4,
+  cacheWriteLong: 2,
   reasoning: 5,
   estimated: true,
   costs: [
     { amount: '-0.000125', currency: 'USD' },
     { amount: '3', currency: 'EUR' },
   ],
+  // A name that is special in JavaScript is a name like any other.
+  billed: { web_search_requests: 2, ['__proto__']: 1 },
+};
+
+const details: Required<ResponseDetails> = {
+  model: 'weather-2',
+  responseId: 'r1',
+  upstream: 'Cloud',
+  serviceTier: 'flex',
+  fingerprint: 'fp_1',
+  stopSequence: 'END',
+  nativeStop: 'end_turn',
+  container: { id: 'c1', expiresAt: '2026-01-01T00:00:00Z' },
+  safety: [
+    {
+      about: 'output',
+      category: 'violence',
+      level: 'low',
+      score: 0.25,
+      flagged: true,
+      blocked: false,
+    },
+  ],
+  timings: { queueMs: 0.5, inputMs: 1.5, outputMs: 20, totalMs: 22 },
+  answeredBy: { provider: 'second', model: 'm2' },
+  otherRequests: [{ provider: 'first', model: 'm1', outcome: 'overloaded', usage }],
+  fromCache: true,
+  other: { openai: { x: [1] } },
 };
 const error = { code: 'overloaded', message: 'later' };
 
@@ -216,7 +246,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   item_finished: { type: 'item_finished', itemId: item, stop },
   item_redacted: { type: 'item_redacted', itemId: item, reason: 'asked' },
   response_started: { type: 'response_started', itemId: item, provider: 'p', model: 'm' },
-  response_finished: { type: 'response_finished', itemId: item, stop, usage },
+  response_finished: { type: 'response_finished', itemId: item, stop, usage, details },
   usage_reported: { type: 'usage_reported', usage },
   attempt_superseded: { type: 'attempt_superseded', reason: 'truncated_stream' },
   retry_scheduled: { type: 'retry_scheduled', error, delayMs: 500 },
@@ -232,7 +262,10 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   error_reported: { type: 'error_reported', error },
   command_queued: { type: 'command_queued', key: 'k', command: tricky },
   command_consumed: { type: 'command_consumed', key: 'k' },
-  compacted: { type: 'compacted', itemIds: [item, itemId('i2')], summary: 'short' },
+  compacted: {
+    ...{ type: 'compacted', itemIds: [item, itemId('i2')], summary: 'short' },
+    clipped: [{ itemId: itemId('i3'), maxLength: 200 }],
+  },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
   approval_asked: { type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },

@@ -64,6 +64,12 @@ export const count: Decoder<number> = (value) => {
   throw misfit('a whole number from 0 to 2^53 - 1', value);
 };
 
+/** Accepts any number that JSON can express. */
+export const number: Decoder<number> = (value) => {
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw misfit('a number', value);
+};
+
 export const offset: Decoder<number> = (value, limits) => {
   const number = count(value, limits);
   if (number > 0) return number;
@@ -139,6 +145,20 @@ export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
       throw at(entries.length, error);
     }
     return entries;
+  };
+}
+
+/**
+ * Accepts an object with any names and one type of value. The names are content, so errors do not
+ * include them.
+ */
+export function mapOf<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
+  return (value, limits) => {
+    isObject(value);
+    // `fromEntries` defines fields, so that a field named __proto__ is a field.
+    return Object.fromEntries(
+      Object.entries(value).map(([name, field]) => [name, decode(field, limits)]),
+    );
   };
 }
 

@@ -1,5 +1,13 @@
-import type { ExecutionId, RunId, SessionId } from '../ids.ts';
+import type { ExecutionId, ItemId, RunId, SessionId } from '../ids.ts';
 import type { Fact, SettledItem, SettledPart, Snapshot, UnknownFact } from '../protocol/fact.ts';
+import type {
+  ContainerInfo,
+  ModelName,
+  OtherRequest,
+  ResponseDetails,
+  ResponseTimings,
+  SafetyRating,
+} from '../protocol/response-details.ts';
 import type { ErrorInfo } from '../protocol/stop.ts';
 import { type Cost, isDecimal, type Usage } from '../protocol/usage.ts';
 import { isTracestate, parseTraceparent, type TraceContext } from '../trace/trace-context.ts';
@@ -12,6 +20,8 @@ import {
   json,
   jsonObject,
   list,
+  mapOf,
+  number,
   object,
   offset,
   oneOf,
@@ -19,6 +29,7 @@ import {
   string,
   stringThat,
   variant,
+  yes,
 } from './decoder.ts';
 
 const cost: Decoder<Cost> = object<Cost>({
@@ -38,9 +49,46 @@ const usage: Decoder<Usage> = object<Usage>({
   output: count,
   cacheRead: count,
   cacheWrite: count,
+  cacheWriteLong: optional(count),
   reasoning: count,
   estimated: boolean,
   costs,
+  billed: optional(mapOf(count)),
+});
+
+const modelName = { provider: string, model: string };
+
+const safetyRating: Decoder<SafetyRating> = object<SafetyRating>({
+  about: oneOf('input', 'output'),
+  category: string,
+  level: optional(string),
+  score: optional(number),
+  flagged: optional(boolean),
+  blocked: optional(boolean),
+});
+
+const details: Decoder<ResponseDetails> = object<ResponseDetails>({
+  model: optional(string),
+  responseId: optional(string),
+  upstream: optional(string),
+  serviceTier: optional(string),
+  fingerprint: optional(string),
+  stopSequence: optional(string),
+  nativeStop: optional(string),
+  container: optional(object<ContainerInfo>({ id: string, expiresAt: optional(string) })),
+  safety: optional(list(safetyRating)),
+  timings: optional(
+    object<ResponseTimings>({
+      queueMs: optional(number),
+      inputMs: optional(number),
+      outputMs: optional(number),
+      totalMs: optional(number),
+    }),
+  ),
+  answeredBy: optional(object<ModelName>(modelName)),
+  otherRequests: optional(list(object<OtherRequest>({ ...modelName, outcome: string, usage }))),
+  fromCache: optional(yes),
+  other: optional(jsonObject),
 });
 
 const errorInfo: Decoder<ErrorInfo> = object<ErrorInfo>({ code: string, message: string });
@@ -69,6 +117,8 @@ const trace: Decoder<TraceContext> = object<TraceContext>({
 
 const called = { toolCallId, name: string };
 
+type ClippedItem = { readonly itemId: ItemId; readonly maxLength: number };
+
 const until: Decoder<number | 'session'> = (value, limits) =>
   value === 'session' ? 'session' : count(value, limits);
 
@@ -89,7 +139,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     item_finished: { itemId, stop: optional(stop) },
     item_redacted: { itemId, reason: optional(string) },
     response_started: { itemId, provider: string, model: string },
-    response_finished: { itemId, stop, usage },
+    response_finished: { itemId, stop, usage, details: optional(details) },
     usage_reported: { usage },
     attempt_superseded: { reason: string },
     retry_scheduled: { error: errorInfo, delayMs: count },
@@ -101,7 +151,11 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     error_reported: { error: errorInfo },
     command_queued: { key: string, command: jsonObject },
     command_consumed: { key: string },
-    compacted: { itemIds: list(itemId), summary: optional(string) },
+    compacted: {
+      itemIds: list(itemId),
+      summary: optional(string),
+      clipped: optional(list(object<ClippedItem>({ itemId, maxLength: count }))),
+    },
     handed_off: { to: string, reason: optional(string) },
     tool_call_rejected: {
       ...called,

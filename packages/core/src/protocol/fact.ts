@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { TraceContext } from '../trace/trace-context.ts';
 import type { Author, ItemKind } from './item.ts';
 import type { Metadata, Part } from './part.ts';
+import type { ResponseDetails } from './response-details.ts';
 import type { ErrorInfo, Stop } from './stop.ts';
 import type { Usage } from './usage.ts';
 
@@ -41,6 +42,8 @@ export type ResponseFact =
       readonly itemId: ItemId;
       readonly stop: Stop;
       readonly usage: Usage;
+      /** What else the provider reported. Absent if it reported nothing. */
+      readonly details?: ResponseDetails;
     }
   /** The usage of the attempt so far. The last report of an attempt counts. */
   | { readonly type: 'usage_reported'; readonly usage: Usage }
@@ -71,6 +74,11 @@ export type RunFact =
       /** The items that the summary replaces in later requests to a model. */
       readonly itemIds: readonly ItemId[];
       readonly summary?: string;
+      /**
+       * Items that later requests contain in a clipped form, with their maximum length in UTF-16
+       * units, because they did not fit into the model's context.
+       */
+      readonly clipped?: readonly { readonly itemId: ItemId; readonly maxLength: number }[];
     }
   | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string };
 

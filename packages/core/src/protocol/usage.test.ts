@@ -112,23 +112,31 @@ describe('two decimals compared', () => {
   });
 });
 
-const usages: fc.Arbitrary<Usage> = fc.record({
-  input: fc.nat(),
-  output: fc.nat(),
-  cacheRead: fc.nat(),
-  cacheWrite: fc.nat(),
-  reasoning: fc.nat(),
-  estimated: fc.boolean(),
-  costs: fc.array(
-    fc.record({ amount: decimals, currency: fc.constantFrom('USD', 'EUR', 'JPY', '__proto__') }),
-    { maxLength: 5 },
-  ),
-});
+const usages: fc.Arbitrary<Usage> = fc.record(
+  {
+    input: fc.nat(),
+    output: fc.nat(),
+    cacheRead: fc.nat(),
+    cacheWrite: fc.nat(),
+    cacheWriteLong: fc.nat(),
+    reasoning: fc.nat(),
+    estimated: fc.boolean(),
+    costs: fc.array(
+      fc.record({ amount: decimals, currency: fc.constantFrom('USD', 'EUR', 'JPY', '__proto__') }),
+      { maxLength: 5 },
+    ),
+    billed: fc.dictionary(fc.constantFrom('searches', 'fetches', '__proto__'), fc.nat()),
+  },
+  {
+    requiredKeys: ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'estimated', 'costs'],
+  },
+);
 
 /** Costs as a map, since the order of currencies means nothing. */
 const byCurrency = (usage: Usage) => ({
   ...usage,
   costs: new Map(usage.costs.map(({ amount, currency }) => [currency, amount])),
+  billed: new Map(Object.entries(usage.billed ?? {})),
 });
 
 describe('the sum of what was used', () => {
@@ -157,12 +165,27 @@ describe('the sum of what was used', () => {
     );
   });
 
+  test('adds what is billed beside tokens by name, and is silent where nothing was reported', () => {
+    const searched = { ...noUsage, cacheWriteLong: 5, billed: { searches: 2, ['__proto__']: 1 } };
+    const fetched = { ...noUsage, billed: { searches: 1, fetches: 3 } };
+    const sum = addUsage(searched, fetched);
+    expect(sum.cacheWriteLong).toBe(5);
+    expect(Object.entries(sum.billed ?? {}).sort()).toEqual([
+      ['__proto__', 1],
+      ['fetches', 3],
+      ['searches', 3],
+    ]);
+    expect(addUsage(noUsage, noUsage)).toStrictEqual(noUsage);
+  });
+
   test('with nothing is what it was', () => {
     const usage: Usage = {
       input: 1,
       output: 2,
       cacheRead: 3,
       cacheWrite: 4,
+      cacheWriteLong: 1,
+      billed: { searches: 2 },
       reasoning: 5,
       estimated: true,
       costs: [

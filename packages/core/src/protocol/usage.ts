@@ -8,12 +8,22 @@ export interface Usage {
   readonly cacheRead: number;
   /** The part of `input` that was written to the provider's cache. */
   readonly cacheWrite: number;
+  /**
+   * The part of `cacheWrite` with a longer lifetime, which can cost more. Absent means 0. Anthropic:
+   * one hour instead of five minutes.
+   */
+  readonly cacheWriteLong?: number;
   /** The part of `output` that was reasoning. */
   readonly reasoning: number;
   /** Whether some numbers are estimates, because the provider did not report them. */
   readonly estimated: boolean;
   /** One entry per currency. */
   readonly costs: readonly Cost[];
+  /**
+   * What is billed beside tokens, in the provider's words: `{ web_search_requests: 2 }`. Absent
+   * means nothing.
+   */
+  readonly billed?: Readonly<Record<string, number>>;
 }
 
 /** An amount of money. */
@@ -50,10 +60,27 @@ export function addUsage(a: Usage, b: Usage): Usage {
     output: a.output + b.output,
     cacheRead: a.cacheRead + b.cacheRead,
     cacheWrite: a.cacheWrite + b.cacheWrite,
+    ...addedLong(a, b),
     reasoning: a.reasoning + b.reasoning,
     estimated: a.estimated || b.estimated,
     costs: [...a.costs, ...b.costs].reduce(addCost, []),
+    ...addedBills(a, b),
   };
+}
+
+/** Adds the fields that most usages do not have. */
+function addedLong(a: Usage, b: Usage): Pick<Usage, 'cacheWriteLong'> {
+  if (a.cacheWriteLong === undefined && b.cacheWriteLong === undefined) return {};
+  return { cacheWriteLong: (a.cacheWriteLong ?? 0) + (b.cacheWriteLong ?? 0) };
+}
+
+function addedBills(a: Usage, b: Usage): Pick<Usage, 'billed'> {
+  if (a.billed === undefined) return b.billed === undefined ? {} : { billed: b.billed };
+  if (b.billed === undefined) return { billed: a.billed };
+  const sums = new Map(Object.entries(a.billed));
+  for (const [name, count] of Object.entries(b.billed))
+    sums.set(name, (sums.get(name) ?? 0) + count);
+  return { billed: Object.fromEntries(sums) };
 }
 
 function addCost(costs: readonly Cost[], { amount, currency }: Cost): readonly Cost[] {

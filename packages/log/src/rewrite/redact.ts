@@ -143,12 +143,22 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
     case 'approval_answered':
       return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
     case 'compacted':
-      return fact.itemIds.includes(item) ? { type: fact.type, itemIds: fact.itemIds } : fact;
+      return fact.itemIds.includes(item) ? withoutSummary(fact) : fact;
+    case 'response_finished':
+      return fact.itemId === item && fact.details !== undefined ? withoutOther(fact) : fact;
     case 'command_queued':
       return { ...fact, command: redactCommand(fact.command, item) };
     default:
       return fact;
   }
+}
+
+type Finished = Extract<Fact, { type: 'response_finished' }>;
+
+/** The provider's own fields can repeat what the model wrote. */
+function withoutOther({ details, ...fact }: Finished): Fact {
+  const { other: _own, stopSequence: _matched, ...rest } = details ?? {};
+  return { ...fact, details: rest };
 }
 
 type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
@@ -177,4 +187,9 @@ function redactCommand(command: JsonObject, item: ItemId): JsonObject {
 /** Keeps only the command's type and item id. */
 function bareCommand({ type, itemId }: JsonObject): JsonObject {
   return { ...(type === undefined ? {} : { type }), ...(itemId === undefined ? {} : { itemId }) };
+}
+
+function withoutSummary(fact: Extract<Fact, { type: 'compacted' }>): Fact {
+  const { summary: _removed, ...rest } = fact;
+  return rest;
 }

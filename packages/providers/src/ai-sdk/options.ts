@@ -1,3 +1,4 @@
+import type { ModelInfoOptions } from '../models/known-traits.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import type { HeaderOptions } from '../wire/api-options.ts';
 import type { ProviderTool } from './model.ts';
@@ -5,6 +6,7 @@ import type { ProviderTool } from './model.ts';
 /** Options of `fromAiSdk`. The package sends the HTTP requests itself, with its own `fetch`. */
 export interface AiSdkOptions
   extends CallExtras,
+    ModelInfoOptions,
     Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {
   /**
    * Texts to remove from errors. The API key of the package is not known here. Pass it, because

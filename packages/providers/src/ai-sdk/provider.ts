@@ -1,7 +1,11 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { type Delta, DeltaWriter, type Usage } from '@millrace/core';
+import { toDetails } from '../answer/reported-details.ts';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
+import { withCost } from '../models/cost-of.ts';
+import { modelInfo } from '../models/known-traits.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { createProvider } from '../provider/create-provider.ts';
@@ -25,23 +29,31 @@ import { completedUsage } from './usage.ts';
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
+  const info = modelInfo(model.provider, model.modelId, options);
   const binding = {
     model,
+    info,
     extras: options,
     transport: createTransport(options),
     // An environment variable that is not set gives undefined.
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
-  return createProvider(model.provider, model.modelId, (request, context) =>
-    abortOnReturn((returned) =>
-      streamFromModel(binding, request, withAbortSignal(context, returned)),
-    ),
+  return createProvider(
+    model.provider,
+    model.modelId,
+    (request, context) =>
+      abortOnReturn((returned) =>
+        streamFromModel(binding, request, withAbortSignal(context, returned)),
+      ),
+    undefined,
+    info,
   );
 }
 
 /** A model, and what all its calls have in common. */
 interface ModelBinding {
   readonly model: AiSdkModel;
+  readonly info: ModelInfo;
   readonly extras: CallExtras;
   readonly transport: Transport;
   readonly secrets: readonly string[];
@@ -51,7 +63,7 @@ interface ModelBinding {
 const streamEndMs = 50;
 
 async function* streamFromModel(
-  { model, extras, transport, secrets }: ModelBinding,
+  { model, info, extras, transport, secrets }: ModelBinding,
   request: ModelRequest,
   { item, ids, signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
@@ -89,7 +101,8 @@ async function* streamFromModel(
     stream?.close();
     release();
   }
-  yield { deltas: reading.take(), end };
+  const usage = withCost(end.usage, info.prices);
+  yield { deltas: reading.take(), end: { ...end, usage } };
 }
 
 /** Reads one response from its first part to its end, successful or not. */
@@ -160,11 +173,13 @@ class ModelResponseReader {
   }
 
   #endDetails(): Omit<ResponseEnd, 'stop'> {
-    const { usage, model, responseId } = this.#reader;
+    const { usage, model, responseId, metadata } = this.#reader;
+    const details = toDetails({ model, responseId, other: metadata });
     return {
       usage: completedUsage(usage, () => this.#estimate()),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
+      ...(details === undefined ? {} : { details }),
     };
   }
 

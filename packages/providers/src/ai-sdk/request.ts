@@ -5,7 +5,7 @@ import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
-import { checkRequest } from '../wire/check-request.ts';
+import { checkRequest, refuseUnsupported } from '../wire/check-request.ts';
 import { promptOf } from './messages.ts';
 import type { CallExtras } from './options.ts';
 import { type Schema, toolOptions } from './tools.ts';
@@ -20,6 +20,7 @@ export function callOptions(
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   checkRequest(request);
+  refuseUnsupported(request, 'the AI SDK', ['candidates', 'logprobs']);
   try {
     return optionsOf(request, owner, extras);
   } catch (error) {

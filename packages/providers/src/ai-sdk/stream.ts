@@ -2,6 +2,7 @@ import {
   type DeltaWriter,
   fromBase64,
   type Ids,
+  type JsonObject,
   type MediaPart,
   type Source,
   type Stop,
@@ -9,9 +10,10 @@ import {
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
+import { isObject } from '../json/fields.ts';
 import { checkFinish, type Finish, finishOf, stopOfFinish } from './errors.ts';
 import type { PartOf, StreamPart } from './model.ts';
-import { stateOf } from './part-state.ts';
+import { stateOf, toJsonValue } from './part-state.ts';
 import { AnswerText, citationOfText, OpenBlocks, ReasoningBlock, Sources } from './text-blocks.ts';
 import { AiSdkToolCalls, HostedBlocks } from './tool-calls.ts';
 import { type ReportedUsage, usageOf } from './usage.ts';
@@ -48,6 +50,8 @@ export class PartsReader {
   usage: ReportedUsage | undefined;
   model: string | undefined;
   responseId: string | undefined;
+  /** What the package reports about the whole response, by provider. */
+  metadata: JsonObject | undefined;
 
   constructor(context: PartsContext) {
     const { writer, request } = context;
@@ -152,6 +156,21 @@ export class PartsReader {
   #end(part: PartOf<'finish'>): void {
     this.#finish = finishOf(part);
     this.usage = usageOf(part);
+    this.metadata = reportedMetadata(part.providerMetadata);
+  }
+}
+
+/** Longer reports are left out, because they are stored with the end of the response. */
+const maxMetadataLength = 2 ** 18;
+
+/** Undefined if it is empty, too long, or not JSON. An answer does not fail because of it. */
+function reportedMetadata(metadata: unknown): JsonObject | undefined {
+  try {
+    const value = toJsonValue(metadata ?? null);
+    const isShort = isObject(value) && JSON.stringify(value).length <= maxMetadataLength;
+    return isShort && Object.keys(value).length > 0 ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 

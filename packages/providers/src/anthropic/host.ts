@@ -8,6 +8,8 @@ import type { AnthropicOptions } from './options.ts';
 export interface MessagesHost {
   /** The owner of state, and the name in `providerOptions`. */
   readonly provider: string;
+  /** The base URL of the host's own API. Another one is a server of its own, with its host in the id. */
+  readonly ownBaseUrl?: string | undefined;
   readonly url: (options: AnthropicOptions) => string;
   /** Headers that only this place needs, such as those with a version. */
   readonly headers: (options: AnthropicOptions, betas: readonly string[]) => Headers;
@@ -32,6 +34,7 @@ const keyVariables = ['ANTHROPIC_API_KEY'];
 /** Anthropic's own API, and gateways that offer the same. */
 export const anthropicHost: MessagesHost = {
   provider: 'anthropic',
+  ownBaseUrl: defaultBaseUrl,
   url: ({ baseUrl }) => {
     const { base, query } = readBaseUrl(baseUrl ?? defaultBaseUrl);
     return withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { modelInfo } from '../models/known-traits.ts';
 import { type ModelTraits, traitsOf } from './options.ts';
 
 const rows: readonly (readonly [
@@ -32,7 +33,10 @@ const rows: readonly (readonly [
 
 describe('a model’s name', () => {
   test.each(rows)('%s thinks by %s and gives output by %s', (model, thinking, structuredOutput) => {
-    expect(traitsOf(model)).toMatchObject({ thinking, structuredOutput });
+    expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({
+      thinking,
+      structuredOutput,
+    });
   });
 
   test.each([
@@ -49,7 +53,10 @@ describe('a model’s name', () => {
   ])(
     '%s can stop thinking: %s; takes a temperature: %s',
     (model, canStopThinking, takesTemperature) => {
-      expect(traitsOf(model)).toMatchObject({ canStopThinking, takesTemperature });
+      expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({
+        canStopThinking,
+        takesTemperature,
+      });
     },
   );
 });

@@ -1,4 +1,5 @@
 import type { AnthropicTool } from '../contract/hosted-tools.ts';
+import type { ModelEffort, ModelInfo } from '../contract/model-info.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /** Options of `anthropic`. */
@@ -14,16 +15,16 @@ export interface AnthropicOptions extends ApiOptions {
   readonly betas?: readonly string[] | undefined;
   /**
    * Maximum number of tokens of thinking and answer together, if the request does not set it.
-   * Default: depends on the model.
+   * Default: the model's own maximum, but at most 64,000. For unknown models: 4,096.
    */
   readonly maxTokens?: number | undefined;
-  /** How to request thinking. Default: derived from the model's name. */
+  /** How to request thinking. Default: by the table of models. */
   readonly thinking?: ModelTraits['thinking'] | undefined;
-  /** How to request output with a schema. Default: derived from the model's name. */
+  /** How to request output with a schema. Default: by the table of models. */
   readonly structuredOutput?: ModelTraits['structuredOutput'] | undefined;
   /**
    * Whether instructions inside of the conversation are sent as system messages. Bedrock, Vertex AI
-   * and gateways may reject them. Default: derived from the model's name, and false with a
+   * and gateways may reject them. Default: by the table of models, and false with a
    * `baseUrl`.
    */
   readonly systemMessages?: boolean | undefined;
@@ -38,6 +39,13 @@ export interface AnthropicOptions extends ApiOptions {
    * JSON. Default: false.
    */
   readonly eagerInputStreaming?: boolean | undefined;
+}
+
+/** The options of a provider, and what they mean for its model. */
+export interface AnthropicModel extends AnthropicOptions {
+  /** The provider's id. It contains the host of a server that is not Anthropic's. */
+  readonly id: string;
+  readonly traits: ModelTraits;
 }
 
 /** How the API of a model differs from that of other models. */
@@ -60,56 +68,44 @@ export interface ModelTraits {
   readonly systemMessages: boolean;
   /** Whether the model continues an assistant message at the end of the conversation. */
   readonly prefill: boolean;
+  /** Whether the model can be forced to call a tool. */
+  readonly forcedTools: boolean;
+  /** The levels of effort that the model accepts. */
+  readonly efforts: readonly ModelEffort[];
   /** Used if neither request nor options set it. It is not above the model's limit. */
   readonly maxTokens: number;
 }
 
-const withoutThinking: ModelTraits = {
-  thinking: 'none',
-  canStopThinking: true,
-  takesTemperature: true,
-  structuredOutput: 'tool',
-  systemMessages: false,
-  prefill: true,
-  maxTokens: 4096,
-};
-
-const budgeted: ModelTraits = { ...withoutThinking, thinking: 'budget', maxTokens: 32_000 };
-
-const adaptive: ModelTraits = {
-  thinking: 'adaptive',
-  canStopThinking: true,
-  takesTemperature: false,
-  structuredOutput: 'format',
-  systemMessages: false,
-  prefill: false,
-  maxTokens: 64_000,
-};
-
-/** By the start of the name. The first match counts. */
-const traitsByName: readonly (readonly [form: RegExp, traits: ModelTraits])[] = [
-  [/^claude-(?:instant|v?2|3-(?:opus|sonnet|haiku))\b/, withoutThinking],
-  [/^claude-3-5-/, { ...withoutThinking, maxTokens: 8192 }],
-  [/^claude-3-7-/, budgeted],
-  [/^claude-(?:opus|sonnet)-4(?:-0)?(?:[-@]\d{8}.*)?$/, budgeted],
-  [/^claude-opus-4-1\b/, { ...budgeted, structuredOutput: 'format' }],
-  [/^claude-[a-z]+-4-5\b/, { ...budgeted, structuredOutput: 'format', maxTokens: 64_000 }],
-  [/^claude-[a-z]+-4-6\b/, { ...adaptive, takesTemperature: true }],
-  [/^claude-opus-4-8\b/, { ...adaptive, systemMessages: true }],
-  [/^claude-(?:opus-4-7|(?:opus|sonnet)-5(?!-\d\b)|haiku-5(?:-5)?)\b/, adaptive],
-  [/^claude-/, { ...adaptive, canStopThinking: false }],
-];
-
-/** Other vendors mostly implement an early version of this API. */
-const otherVendors: ModelTraits = { ...budgeted, maxTokens: 16_384 };
+/** The most that is asked for by default. A model can allow more. */
+const maxDefaultTokens = 64_000;
 
 /**
- * Returns the traits of a model by its name. Gateways add a prefix, and write 4.5 instead of 4-5.
+ * The default for unknown models. The API requires a maximum, and a server rejects one that exceeds
+ * its context, which is often 8,192 tokens.
  */
-export function traitsOf(model: string): ModelTraits {
-  const name = model
-    .toLowerCase()
-    .replaceAll('.', '-')
-    .replace(/^.*?(?=claude-)/, '');
-  return traitsByName.find(([form]) => form.test(name))?.[1] ?? otherVendors;
+const unknownMaxTokens = 4096;
+
+const commonLevels: readonly ModelEffort[] = ['low', 'medium', 'high'];
+
+/**
+ * Returns the traits of a model by what is known about it. Unknown models mostly implement an early
+ * version of this API.
+ */
+export function traitsOf(info: ModelInfo): ModelTraits {
+  return {
+    thinking: thinkingOf(info),
+    canStopThinking: info.alwaysThinks !== true,
+    takesTemperature: info.sampling !== 'never',
+    structuredOutput: info.outputSchema === true ? 'format' : 'tool',
+    systemMessages: info.systemMessages === true,
+    prefill: info.prefill ?? true,
+    forcedTools: info.forcedTools ?? true,
+    efforts: info.efforts ?? commonLevels,
+    maxTokens: Math.min(info.maxOutputTokens ?? unknownMaxTokens, maxDefaultTokens),
+  };
+}
+
+function thinkingOf({ reasons, thinking }: ModelInfo): ModelTraits['thinking'] {
+  if (reasons === false) return 'none';
+  return thinking === 'effort' ? 'adaptive' : 'budget';
 }

@@ -1,8 +1,11 @@
 import type { Provider } from '../contract/provider.ts';
+import { modelInfo } from '../models/known-traits.ts';
+import { anthropicCounter } from '../tokens/token-counter.ts';
 import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
+import { serverId } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { anthropicHost, type MessagesHost } from './host.ts';
-import type { AnthropicOptions } from './options.ts';
+import { type AnthropicOptions, traitsOf } from './options.ts';
 import { anthropicRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
@@ -21,15 +24,21 @@ export function anthropic(options: AnthropicOptions): Provider {
 /** Creates a provider for the Messages API of Anthropic or of a cloud. */
 export function messagesProvider(given: AnthropicOptions, host: MessagesHost): Provider {
   const options = copyOptions(given);
-  const { provider, framing } = host;
+  const { framing, ownBaseUrl } = host;
   const { model } = options;
+  const address = ownBaseUrl === undefined ? undefined : options.baseUrl;
+  const provider = serverId(host.provider, address, ownBaseUrl);
+  const info = modelInfo(provider, model, options);
+  const known = { ...options, id: provider, traits: traitsOf(info) };
   const authorize = unlessAuthorized(options.headers, host.authorize);
   return wireProvider(
     {
-      ...{ provider, model, authorize, framing },
-      http: (request) => anthropicRequest(request, options, host),
+      // The clouds have other endpoints for this.
+      ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
+      ...{ provider, model, info, authorize, framing },
+      http: (request) => anthropicRequest(request, known, host),
       reader: (context) => {
-        const outputTool = outputToolName(context.request, options);
+        const outputTool = outputToolName(context.request, known);
         return new AnthropicReader(context, { provider, model, outputTool });
       },
     },

@@ -11,8 +11,8 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
+import { anthropicFaults } from '../scripted-server/rules/anthropic.ts';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
-import { anthropicFaults } from '../testing/rules/anthropic.ts';
 import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
@@ -30,7 +30,8 @@ async function send(
   const { fetch, requests } = fetchOf([over]);
   const provider = anthropic({ model, apiKey: 'key-of-nobody', fetch, ...options });
   const { error } = await provider.complete(request, { ids: countingIds() });
-  if (error !== undefined) throw error;
+  // The empty answer ignores a tool choice, which does not matter here.
+  if (error !== undefined && error.kind !== 'model_output_invalid') throw error;
   const [sent] = requests;
   if (sent === undefined) throw new TypeError('Cannot find a request that was sent');
   return sent;

@@ -2,25 +2,27 @@ import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { objectsIn } from '../json/fields.ts';
+import { effortFor } from '../models/effort.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
+import { refuseUnsupported } from '../wire/check-request.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import { containerOf } from './container.ts';
 import type { MessagesHost } from './host.ts';
 import { cacheControl, conversationOf, type MessageTurn } from './messages.ts';
-import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
+import type { AnthropicModel, AnthropicOptions, ModelTraits } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
 const toolCallIds = { form: /^[A-Za-z0-9_-]{1,64}$/, length: 24 };
 
 export function anthropicRequest(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   host: MessagesHost,
 ): HttpRequest {
-  const { model, betas: requested = [] } = options;
-  const { provider } = host;
+  const { id: provider, model, betas: requested = [] } = options;
+  refuseUnsupported(request, 'the Messages API', ['candidates', 'logprobs']);
   const maxCachePoints = maxPoints - ownPoints(request, options);
   const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
   const conversation = conversationOf(messages, request.cache, rulesOf(options, host));
@@ -50,8 +52,8 @@ export function anthropicRequest(
   };
 }
 
-function rulesOf(options: AnthropicOptions, host: MessagesHost) {
-  const traits = traitsOf(options.model);
+function rulesOf(options: AnthropicModel, host: MessagesHost) {
+  const { traits } = options;
   const isTaken = traits.systemMessages && host.takesSystemMessages(options);
   return {
     takesSystemMessages: options.systemMessages ?? isTaken,
@@ -102,11 +104,11 @@ function headersFor(
 /** All fields of the body except the conversation. */
 function settingFields(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   turns: readonly MessageTurn[],
   warnings: string[],
 ): JsonObject {
-  const traits = traitsOf(options.model);
+  const { traits } = options;
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
   const tools = toolFields(request, options, outputTool, warnings);
@@ -167,8 +169,6 @@ interface ThinkingFields {
   readonly effort?: string;
 }
 
-const efforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'max' } as const;
-
 const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
 
 /** The API's minimum budget. */
@@ -180,7 +180,7 @@ const maxShare = 0.75;
 /** The fields that request thinking with the given effort. */
 function thinkingFields(
   effort: ReasoningEffort | undefined,
-  { thinking, canStopThinking }: ModelTraits,
+  { thinking, canStopThinking, efforts }: ModelTraits,
   maxTokens: number,
 ): ThinkingFields {
   if (effort === undefined || thinking === 'none') return {};
@@ -189,7 +189,10 @@ function thinkingFields(
   }
   if (thinking === 'adaptive') {
     // Newer models show no thinking without this field.
-    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: efforts[effort] };
+    return {
+      thinking: { type: 'adaptive', display: 'summarized' },
+      ...effortField(effort, efforts),
+    };
   }
   const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
@@ -198,15 +201,23 @@ function thinkingFields(
 /** The fields that turn thinking off because a tool is forced. Some models think by default. */
 function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
-  { thinking, canStopThinking }: ModelTraits,
+  { thinking, canStopThinking, efforts }: ModelTraits,
 ): ThinkingFields {
   if (thinking !== 'adaptive') return {};
   // The API rejects the highest effort without thinking.
   const most = effort === 'max' ? 'high' : effort;
   return {
     ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
-    ...(most === undefined || most === 'none' ? {} : { effort: efforts[most] }),
+    ...(most === undefined || most === 'none' ? {} : effortField(most, efforts)),
   };
+}
+
+function effortField(
+  requested: ReasoningEffort,
+  efforts: ModelTraits['efforts'],
+): Pick<ThinkingFields, 'effort'> {
+  const effort = effortFor(requested, efforts);
+  return effort === undefined ? {} : { effort };
 }
 
 /**

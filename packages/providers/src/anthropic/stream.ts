@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import { containerIn } from '../answer/reported-details.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { refusalExplanation } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import type { LastAppend, ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 import { MessageBlocks } from './blocks.ts';
 import { containerName } from './container.ts';
 import { isCutShort, stopOfMessage } from './errors.ts';
@@ -21,11 +22,12 @@ export class AnthropicReader implements WireReader {
   readonly #context: BlockContext;
   readonly #blocks: MessageBlocks;
   readonly #usage = new AnthropicUsage();
-  #about: Omit<ResponseDetails, 'usage'> | undefined;
+  #about: Pick<ReportedResponse, 'model' | 'responseId'> | undefined;
   #lastMessage: JsonObject = {};
   #reason: string | undefined;
   #details: JsonObject | undefined;
   #container: JsonObject | undefined;
+  #stopSequence: string | undefined;
 
   constructor({ writer, ids, request }: ReaderContext, options: AnthropicReaderOptions) {
     const { provider, model, outputTool } = options;
@@ -41,8 +43,14 @@ export class AnthropicReader implements WireReader {
     this.#blocks = new MessageBlocks(this.#context);
   }
 
-  get details(): ResponseDetails {
-    return { ...this.#about, usage: this.#usage.total };
+  get details(): ReportedResponse {
+    return {
+      ...this.#about,
+      usage: this.#usage.total,
+      serviceTier: this.#usage.serviceTier,
+      stopSequence: this.#stopSequence,
+      container: containerIn(this.#container),
+    };
   }
 
   get lastAppend(): LastAppend | undefined {
@@ -119,6 +127,7 @@ export class AnthropicReader implements WireReader {
     this.#reason = textIn(fields, 'stop_reason') ?? this.#reason;
     this.#details = objectIn(fields, 'stop_details') ?? this.#details;
     this.#container = objectIn(fields, 'container') ?? this.#container;
+    this.#stopSequence = textIn(fields, 'stop_sequence') ?? this.#stopSequence;
   }
 
   /**

@@ -3,7 +3,7 @@ import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model
 import { textIn } from '../json/fields.ts';
 import { anthropicStrictRules, enforcedSchema, strictSchema } from '../schema/strict-schema.ts';
 import { withToolOptions } from '../wire/provider-options.ts';
-import { type AnthropicOptions, traitsOf } from './options.ts';
+import type { AnthropicModel, AnthropicOptions } from './options.ts';
 
 export interface ToolFields {
   readonly tools?: readonly JsonObject[];
@@ -13,7 +13,7 @@ export interface ToolFields {
 /** The tools of the request, the provider's own tools, and the output tool. */
 export function toolFields(
   request: ModelRequest,
-  options: AnthropicOptions,
+  options: AnthropicModel,
   outputTool: string | undefined,
   warnings: string[],
 ): ToolFields {
@@ -24,6 +24,7 @@ export function toolFields(
   const replaced = new Set(hosted.map((tool) => textIn(tool, 'name')));
   const functions = tools.filter(({ name }) => !replaced.has(name));
   const allTools = [...functions.map((tool) => toolField(tool, options, warnings)), ...hosted];
+  const choiceOf = (choice: ToolChoice) => choiceField(choice, options, warnings);
   if (outputTool !== undefined && request.output !== undefined) {
     const outputToolField = {
       name: outputTool,
@@ -34,13 +35,13 @@ export function toolFields(
     const choice = isOnly ? { name: outputTool } : outputChoice(toolChoice);
     return {
       tools: [...allTools, outputToolField],
-      tool_choice: { ...choiceField(choice), ...noParallelCalls },
+      tool_choice: { ...choiceOf(choice), ...noParallelCalls },
     };
   }
   if (allTools.length === 0) return {};
   return {
     tools: allTools,
-    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
+    ...(toolChoice === undefined ? {} : { tool_choice: choiceOf(toolChoice) }),
   };
 }
 
@@ -76,7 +77,15 @@ function objectSchema(schema: JsonObject): JsonObject {
   return { type: 'object', ...schema };
 }
 
-function choiceField(choice: ToolChoice): JsonObject {
+function choiceField(
+  choice: ToolChoice,
+  { model, traits }: AnthropicModel,
+  warnings: string[],
+): JsonObject {
+  if (choice !== 'auto' && choice !== 'none' && !traits.forcedTools) {
+    warnings.push(`${model} cannot be forced to call a tool; it may also answer without one`);
+    return { type: 'auto' };
+  }
   switch (choice) {
     case 'auto':
     case 'none':
@@ -97,12 +106,12 @@ const maxNameLength = 60;
  */
 export function outputToolName(
   { output, tools = [] }: ModelRequest,
-  { model, structuredOutput }: AnthropicOptions,
+  { traits, structuredOutput }: AnthropicModel,
 ): string | undefined {
   if (output === undefined) return undefined;
   // A format is always enforced. A tool also takes schemas that cannot be enforced.
   const isEnforceable = () => strictSchema(output.schema, anthropicStrictRules).isStrict;
-  const isFormat = traitsOf(model).structuredOutput === 'format' && isEnforceable();
+  const isFormat = traits.structuredOutput === 'format' && isEnforceable();
   if ((structuredOutput ?? (isFormat ? 'format' : 'tool')) === 'format') return undefined;
   const taken = new Set(tools.map(({ name }) => name));
   const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';

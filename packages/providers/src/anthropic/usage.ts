@@ -1,5 +1,6 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn, objectIn, objectsIn } from '../json/fields.ts';
+import { billedIn } from '../answer/reported-details.ts';
+import { countIn, objectIn, objectsIn, textIn } from '../json/fields.ts';
 
 const counts = [
   'input_tokens',
@@ -8,7 +9,10 @@ const counts = [
   'output_tokens',
 ] as const;
 
-type Counts = Partial<Record<(typeof counts)[number], number>>;
+/** The part of the cache writes that lives for one hour. It has a count of its own. */
+const longWrites = 'ephemeral_1h_input_tokens';
+
+type Counts = Partial<Record<(typeof counts)[number] | typeof longWrites, number>>;
 
 /** The usage that the provider reports several times. The last value of each count is used. */
 export class AnthropicUsage {
@@ -16,11 +20,16 @@ export class AnthropicUsage {
   #reasoning = 0;
   #compactions: readonly Counts[] = [];
   #isFinal = false;
+  #served: JsonObject | undefined;
+  /** The tier that served the request. */
+  serviceTier: string | undefined;
 
   /** `isFinal`: no output follows this report. */
   add(usage: JsonObject | undefined, isFinal: boolean): void {
     if (usage === undefined) return;
     const reported = countsIn(usage);
+    this.#served = objectIn(usage, 'server_tool_use') ?? this.#served;
+    this.serviceTier = textIn(usage, 'service_tier') ?? this.serviceTier;
     this.#counts = { ...this.#counts, ...reported };
     this.#isFinal ||= isFinal && reported.output_tokens !== undefined;
     const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
@@ -39,6 +48,8 @@ export class AnthropicUsage {
     const sum = (name: keyof Counts) => all.reduce((total, one) => total + (one[name] ?? 0), 0);
     const cacheRead = sum('cache_read_input_tokens');
     const cacheWrite = sum('cache_creation_input_tokens');
+    const cacheWriteLong = sum(longWrites);
+    const billed = billedIn(this.#served);
     return {
       ...noUsage,
       // In this API the input does not include cached tokens.
@@ -46,17 +57,19 @@ export class AnthropicUsage {
       output: sum('output_tokens'),
       cacheRead,
       cacheWrite,
+      ...(cacheWriteLong === 0 ? {} : { cacheWriteLong }),
       reasoning: this.#reasoning,
       estimated: !this.#isFinal,
+      ...(billed === undefined ? {} : { billed }),
     };
   }
 }
 
 function countsIn(usage: JsonObject): Counts {
-  return Object.fromEntries(
-    counts.flatMap((name) => {
-      const count = countIn(usage, name);
-      return count === undefined ? [] : [[name, count]];
-    }),
-  );
+  const long = countIn(objectIn(usage, 'cache_creation'), longWrites);
+  const known = counts.flatMap((name) => {
+    const count = countIn(usage, name);
+    return count === undefined ? [] : [[name, count]];
+  });
+  return { ...Object.fromEntries(known), ...(long === undefined ? {} : { [longWrites]: long }) };
 }

@@ -10,6 +10,7 @@ import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { wireEvents } from '../scripted-server/answers/wire-events.ts';
 import { wireFraming } from '../scripted-server/framing/frame-recording.ts';
 import { sseFrames } from '../scripted-server/framing/sse-frames.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { wireTable } from '../testing/wire-table.ts';
 import { systemClock } from '../transport/clock.ts';
 import { conformanceCases } from './conformance-cases.ts';
@@ -31,7 +32,7 @@ const scripted: ConformanceSubject = {
     const onStep = () => {
       steps++;
     };
-    await scriptedProvider([{ content }]).complete({ items: [] }, { onStep });
+    await scriptedProvider([{ content }]).complete({ items: helloItems }, { onStep });
     // The fault comes after the content, but before the commit of the last part and the end.
     const fault = { after: steps - 2, error: 'overloaded' } as const;
     const response = {

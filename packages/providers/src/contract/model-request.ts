@@ -23,6 +23,17 @@ export interface ModelRequest {
   readonly topP?: number | undefined;
   /** Texts that end the answer. Default: none. */
   readonly stopSequences?: readonly string[] | undefined;
+  /**
+   * Number of answers. The first one is the item; `alternativesOf` reads the others. Anthropic and
+   * the Responses API have only one answer and refuse more. Default: 1.
+   */
+  readonly candidates?: number | undefined;
+  /**
+   * Asks for the log probability of each token of the answer, and of this many likely alternatives
+   * to it: 0 to 20. `logprobsOf` reads them from a text part. Anthropic has none and refuses it.
+   * Default: no log probabilities.
+   */
+  readonly logprobs?: number | undefined;
   /** Prompt caching hints. Default: none. */
   readonly cache?: CacheHints | undefined;
   /**

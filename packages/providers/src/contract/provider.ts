@@ -6,10 +6,12 @@ import type {
   ItemId,
   JsonObject,
   JsonValue,
+  ResponseDetails,
   Stop,
   TraceContext,
   Usage,
 } from '@millrace/core';
+import type { ModelInfo } from './model-info.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ProviderError } from './provider-error.ts';
 
@@ -22,6 +24,8 @@ export interface Provider {
   readonly id: string;
   /** The model's name, as the API expects it. */
   readonly model: string;
+  /** What is known about the model: limits, abilities and prices. Missing if nothing is known. */
+  readonly info?: ModelInfo | undefined;
   /**
    * Makes one attempt at the request. The stream does not throw for failures at run time: an error,
    * a timeout or an abort is reported in its last step. It sends nothing before the caller requests
@@ -38,6 +42,23 @@ export interface Provider {
    * request.
    */
   describe?(request: ModelRequest): DescribedRequest;
+  /**
+   * Counts the input tokens of a request with the provider's own endpoint, which costs nothing.
+   * Resolves with undefined if the endpoint gives no answer. It is missing if there is no endpoint;
+   * `estimateTokens` estimates then.
+   */
+  countTokens?(request: ModelRequest, options?: QueryOptions): Promise<number | undefined>;
+  /**
+   * Reads the context window of the model as the server runs it, in tokens. Resolves with undefined if
+   * the server does not tell. It is missing if the server cannot tell.
+   */
+  contextTokens?(options?: QueryOptions): Promise<number | undefined>;
+}
+
+/** Options of a small request beside the stream. */
+export interface QueryOptions {
+  /** Aborts the request. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Streams one attempt at a request. */
@@ -87,6 +108,8 @@ export interface ResponseEnd {
   readonly model?: string | undefined;
   /** The provider's id of the response. Its support asks for it. */
   readonly responseId?: string | undefined;
+  /** What else the provider reported: tier, safety ratings, timings. Absent if nothing. */
+  readonly details?: ResponseDetails | undefined;
   /**
    * What the provider's API could not express, and what was sent instead. For example, a schema that
    * the provider cannot enforce.

@@ -11,6 +11,7 @@ import {
   streamReply,
 } from '../scripted-server/index.ts';
 import { sseText, textEvent } from '../testing/chat-events.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -32,7 +33,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 
 async function failed(reply: Reply, options: Partial<ChatOptions> = {}): Promise<Completion> {
   server.reply(reply);
-  return chat(options).complete({ items: [] });
+  return chat(options).complete({ items: helloItems });
 }
 
 /** Everything that a program could print of an error. */
@@ -172,29 +173,29 @@ describe('the key is removed from network errors and their causes', () => {
     });
     const error = new TypeError(`fetch failed: Bearer ${key}`, { cause });
     error.name = `Error of ${key}`;
-    const completion = await failing(error).complete({ items: [] });
+    const completion = await failing(error).complete({ items: helloItems });
     expect(completion.error?.kind).toBe('network');
     expectNoKey(completion);
     expect(shown(completion)).toContain('connect to https://x/?key=[redacted]');
   });
 
   test('if the thrown value is a string, or has endless causes', async () => {
-    expectNoKey(await failing(`no ${key}`).complete({ items: [] }));
+    expectNoKey(await failing(`no ${key}`).complete({ items: helloItems }));
     const round: Error = new Error(`round ${key}`);
     round.cause = round;
-    expectNoKey(await failing(round).complete({ items: [] }));
+    expectNoKey(await failing(round).complete({ items: helloItems }));
   });
 
   test('if fetch quotes the URL that contains it', async () => {
     const baseUrl = server.url.replace('//', `//user:${encodeURIComponent(key)}@`);
-    const completion = await chat({ baseUrl, apiKey: undefined }).complete({ items: [] });
+    const completion = await chat({ baseUrl, apiKey: undefined }).complete({ items: helloItems });
     expect(completion.error?.message).toContain('includes credentials');
     expectNoKey(completion);
   });
 
   test('if fetch quotes the header that contains it', async () => {
     for (const bad of [`${key}\n${key}`, `${key}€`]) {
-      expectNoKey(await chat({ apiKey: bad }).complete({ items: [] }), bad);
+      expectNoKey(await chat({ apiKey: bad }).complete({ items: helloItems }), bad);
     }
   });
 
@@ -203,7 +204,7 @@ describe('the key is removed from network errors and their causes', () => {
       pull: (controller) => controller.error(new Error(`terminated ${key}`)),
     });
     const completion = await chat({ fetch: async () => new Response(body) }).complete({
-      items: [],
+      items: helloItems,
     });
     expect(completion.error?.kind).toBe('network');
     expectNoKey(completion);
@@ -225,7 +226,7 @@ describe('the key is removed from network errors and their causes', () => {
       }),
     };
     server.reply(streamReply([sseText('{}')]));
-    const completion = await wireProvider(wire, { clock }).complete({ items: [] });
+    const completion = await wireProvider(wire, { clock }).complete({ items: helloItems });
     expect(completion.error?.kind).toBe('protocol_error');
     expect(completion.error?.cause).toMatchObject({ message: 'odd [redacted]' });
     expectNoKey(completion);
@@ -235,7 +236,7 @@ describe('the key is removed from network errors and their causes', () => {
 test('an error contains no part of the request', async () => {
   server.reply({ status: 500, steps: ['no'] });
   const completion = await chat({ headers: { 'x-team': 'flamingo' } }).complete({
-    items: [],
+    items: helloItems,
     providerOptions: { 'openai-compatible': { user: 'flamingo' } },
   });
   expect(shown(completion)).not.toContain('flamingo');

@@ -8,6 +8,7 @@ import {
   streamReply,
 } from '../scripted-server/index.ts';
 import { sseText, textEvent } from '../testing/chat-events.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
 const nowMs = Date.parse('Wed, 21 Oct 2015 07:28:00 GMT');
@@ -21,7 +22,7 @@ afterAll(() => server.close());
 async function delayOf(reply: Reply): Promise<number | undefined> {
   server.reply(reply);
   const provider = openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
-  const { error } = await provider.complete({ items: [] });
+  const { error } = await provider.complete({ items: helloItems });
   expect(error).toBeDefined();
   return error?.retryAfterMs;
 }

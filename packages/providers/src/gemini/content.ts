@@ -1,4 +1,5 @@
 import type { JsonObject } from '@millrace/core';
+import type { ModelInput } from '../contract/model-info.ts';
 import {
   type Attachment,
   type AttachmentContent,
@@ -11,7 +12,7 @@ import type { ContentPart } from '../history/message.ts';
 import { withOptions } from '../wire/provider-options.ts';
 
 /** Converts text, JSON, a picture or a document to a part of the API. */
-export function contentPart(part: ContentPart): JsonObject {
+export function contentPart(part: ContentPart, inputs?: readonly ModelInput[]): JsonObject {
   switch (part.kind) {
     case 'text':
       return { text: part.text };
@@ -19,26 +20,31 @@ export function contentPart(part: ContentPart): JsonObject {
       return { text: JSON.stringify(part.value) };
     case 'media':
     case 'file':
-      return attachmentPart(part);
+      return attachmentPart(part, inputs);
   }
 }
 
 /**
- * Converts an attachment. Types that the API would reject, in this request and every later one, are
- * described as text.
+ * Converts an attachment. Types that the API or the model would reject, in this request and every
+ * later one, are described as text. `inputs`: what the model reads. Default: all types of the API.
  */
-export function attachmentPart(part: Attachment): JsonObject {
-  const native = nativeAttachment(part);
+export function attachmentPart(part: Attachment, inputs?: readonly ModelInput[]): JsonObject {
+  const native = nativeAttachment(part, inputs);
   return native === undefined
     ? { text: describeAttachment(part) }
     : withOptions(native, part.options);
 }
 
 /** Media of a type that the API accepts. Undefined for other types. */
-function nativeAttachment(part: Attachment): JsonObject | undefined {
+function nativeAttachment(
+  part: Attachment,
+  inputs: readonly ModelInput[] | undefined,
+): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
-  if (nativeTypes.test(type)) return dataField(content);
+  const kind = type === 'application/pdf' ? 'pdf' : type.replace(/\/.*/s, '');
+  const isRead = inputs === undefined || inputs.some((input) => input === kind);
+  if (nativeTypes.test(type)) return isRead ? dataField(content) : undefined;
   // Text is sent as text, whatever its type. Only text at a URL must be fetched by the provider.
   if (content.type === 'base64' || !isTextType(type)) return undefined;
   return dataField({ ...content, mimeType: 'text/plain' });

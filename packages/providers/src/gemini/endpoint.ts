@@ -1,4 +1,5 @@
 import type { JsonObject } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -27,6 +28,8 @@ export interface GoogleEndpoint extends StateOwner {
   readonly extraTools: readonly JsonObject[];
   /** True if the API sends the calls and results of its own tools only on request. */
   readonly asksForHostedCalls: boolean;
+  /** What is known about the model. */
+  readonly info: ModelInfo;
 }
 
 interface VertexLocation {

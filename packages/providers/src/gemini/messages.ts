@@ -1,4 +1,5 @@
 import type { CustomPart, JsonObject, ToolCallId, ToolResultPart } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { Attachment } from '../history/attachment.ts';
 import type {
@@ -12,11 +13,10 @@ import type {
 import { wellFormedValue } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 import { attachmentPart, contentPart, dataPart } from './content.ts';
-import { generationOf } from './options.ts';
 import { partData } from './part-state.ts';
 
 interface MessageOptions {
-  readonly model: string;
+  readonly info: ModelInfo;
   /** If false, a call's id is sent only if the provider created it. */
   readonly sendsAllIds: boolean;
 }
@@ -40,7 +40,10 @@ export function messageFields(messages: readonly Message[], options: MessageOpti
   if (contents[0] === undefined) {
     throw fault('invalid_request', 'there is no message to answer; add a user item');
   }
-  const parts = instructions.flatMap((message) => message.parts.map(contentPart));
+  const { inputs } = options.info;
+  const parts = instructions.flatMap((message) =>
+    message.parts.map((part) => contentPart(part, inputs)),
+  );
   return {
     ...(parts.length === 0 ? {} : { systemInstruction: { parts } }),
     contents: contents[0].role === 'model' ? [emptyUserMessage, ...contents] : contents,
@@ -55,21 +58,23 @@ function toGeminiMessages(
   messages: readonly Message[],
   options: MessageOptions,
 ): readonly GeminiMessage[] {
-  // From generation 3 on, calls must be signed and results can contain media.
-  const isThird = generationOf(options.model) >= 3;
+  const { inputs, signedCalls = false, mediaInResults = false } = options.info;
   const ids = sentIds(messages, options);
   const idOf = (call: ToolCallId) => ids.get(call);
   return messages.map((message): GeminiMessage => {
     switch (message.role) {
       case 'assistant':
-        return { role: 'model', parts: modelParts(message, { wantsSignatures: isThird, idOf }) };
+        return {
+          role: 'model',
+          parts: modelParts(message, { wantsSignatures: signedCalls, idOf }),
+        };
       case 'tool':
         return {
           role: 'user',
-          parts: functionResponses(message, { takesNestedMedia: isThird, idOf }),
+          parts: functionResponses(message, { takesNestedMedia: mediaInResults, inputs, idOf }),
         };
       default:
-        return { role: 'user', parts: message.parts.map(contentPart) };
+        return { role: 'user', parts: message.parts.map((part) => contentPart(part, inputs)) };
     }
   });
 }
@@ -177,6 +182,7 @@ function functionCall(call: SentToolCall, { idOf }: ModelPartsOptions): JsonObje
 interface FunctionResponsesOptions {
   /** True if results can contain media. Otherwise the media follow the result. */
   readonly takesNestedMedia: boolean;
+  readonly inputs: ModelInfo['inputs'];
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
@@ -187,7 +193,9 @@ function functionResponses(
 ): readonly JsonObject[] {
   const isNested = (part: Attachment) => options.takesNestedMedia && canNest(part);
   const following = results.flatMap(({ attachments = [] }) =>
-    attachments.filter((part) => !isNested(part)).map(attachmentPart),
+    attachments
+      .filter((part) => !isNested(part))
+      .map((part) => attachmentPart(part, options.inputs)),
   );
   const responses = results.map((result) => {
     const parts = (result.attachments ?? []).filter(isNested).map(dataPart);

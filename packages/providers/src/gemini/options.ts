@@ -34,22 +34,3 @@ export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOpt
    */
   readonly streamFunctionCallArguments?: boolean | undefined;
 }
-
-/** Aliases such as `gemini-flash-latest` name a model of this generation or a later one. */
-const currentGeneration = 3;
-
-/**
- * The generation of a Gemini model, by its name: 2.5 for `gemini-2.5-pro`. The API differs between
- * generations. 0 for models that are not Gemini.
- */
-export function generationOf(model: string): number {
-  const name = modelName(model);
-  const [, generation] = /^gemini-(\d+(?:\.\d+)?)/.exec(name) ?? [];
-  if (generation !== undefined) return Number(generation);
-  return name.startsWith('gemini-') ? currentGeneration : 0;
-}
-
-/** The name without leading folders such as `models/`. */
-export function modelName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1);
-}

@@ -1,5 +1,7 @@
 import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
+import { modelInfo } from '../models/known-traits.ts';
+import { geminiCounter } from '../tokens/token-counter.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
@@ -37,6 +39,7 @@ export function gemini(options: GeminiOptions): Provider {
       streamsArguments: false,
       extraTools,
       asksForHostedCalls: true,
+      info: modelInfo('gemini', model, options),
     },
     options,
   );
@@ -66,20 +69,24 @@ export function vertex(options: VertexOptions): Provider {
       streamsArguments: rest.streamFunctionCallArguments ?? false,
       extraTools,
       asksForHostedCalls: false,
+      info: modelInfo('vertex', model, options),
     },
     options,
   );
 }
 
 function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
-  const { provider, model, sendsAllIds, authorize } = endpoint;
+  const { provider, model, sendsAllIds, info, authorize } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(
     {
       provider,
       model,
+      info,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
+      // Vertex expects another body.
+      ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },
     options,

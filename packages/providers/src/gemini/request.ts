@@ -1,6 +1,8 @@
 import type { JsonObject } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { effortFor, sentSampling } from '../models/effort.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
@@ -8,25 +10,25 @@ import { withQuery } from '../wire/base-url.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
 import type { GoogleEndpoint } from './endpoint.ts';
 import { messageFields } from './messages.ts';
-import { generationOf, modelName } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): HttpRequest {
   const { keyHeader } = endpoint;
   const given = readHeaders(endpoint.headers);
   const key = keyHeader in given ? undefined : endpoint.key?.();
+  const warnings: string[] = [];
   return {
     url: withQuery(`${endpoint.url()}:streamGenerateContent?alt=sse`, endpoint.query),
     headers: mergeHeaders(streamHeaders, { [keyHeader]: key }, given),
-    body: bodyOf(request, endpoint),
+    body: bodyOf(request, endpoint, warnings),
     secrets: key === undefined ? [] : [key],
+    warnings,
   };
 }
 
-function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
-  const { model } = endpoint;
+function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint, warnings: string[]): JsonObject {
   const request = withPossibleOutput(given, endpoint);
-  const config = generationConfig(model, request);
+  const config = generationConfig(endpoint, request, warnings);
   const body: JsonObject = {
     ...messageFields(toMessages(request, endpoint), endpoint),
     ...toolFields(request, endpoint),
@@ -35,26 +37,33 @@ function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   return withProviderOptions(body, endpoint.provider, request);
 }
 
-/** Before generation 3, the API rejects a schema beside tools. An instruction describes it then. */
+/** Some models reject a schema beside tools. An instruction describes it then. */
 function withPossibleOutput(
   request: ModelRequest,
-  { model, extraTools }: GoogleEndpoint,
+  { info, extraTools }: GoogleEndpoint,
 ): ModelRequest {
   const { output, ...rest } = request;
   const hasTools = (request.tools ?? []).length + extraTools.length > 0;
-  if (output === undefined || !hasTools || generationOf(model) >= 3) return request;
+  if (output === undefined || !hasTools || info.outputWithTools) return request;
   return withSchemaInWords(rest, output);
 }
 
 /** The `generationConfig`. Undefined if the request sets none of its fields. */
-function generationConfig(model: string, request: ModelRequest): JsonObject | undefined {
-  const { maxOutputTokens, temperature, topP, stopSequences, output, reasoning } = request;
-  const thinking = reasoning === undefined ? undefined : thinkingConfig(model, reasoning);
+function generationConfig(
+  { info, model }: GoogleEndpoint,
+  request: ModelRequest,
+  warnings: string[],
+): JsonObject | undefined {
+  const { maxOutputTokens, stopSequences, output, reasoning, candidates } = request;
+  const { temperature, topP } = sentSampling(request, { model, info, warnings });
+  const thinking = reasoning === undefined ? undefined : thinkingConfig(info, reasoning);
   const config: JsonObject = {
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { topP }),
     ...(stopSequences === undefined ? {} : { stopSequences }),
+    ...(candidates === undefined ? {} : { candidateCount: candidates }),
+    ...logprobFields(request),
     ...(output === undefined
       ? {}
       : { responseMimeType: 'application/json', responseJsonSchema: output.schema }),
@@ -63,61 +72,28 @@ function generationConfig(model: string, request: ModelRequest): JsonObject | un
   return Object.keys(config).length === 0 ? undefined : config;
 }
 
-/**
- * The thinking config in the format of the model's generation. Undefined if thinking cannot be set.
- */
-function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | undefined {
-  const generation = generationOf(model);
-  if (generation < 2.5) return undefined;
+function logprobFields({ logprobs }: ModelRequest): JsonObject {
+  if (logprobs === undefined) return {};
+  return { responseLogprobs: true, ...(logprobs === 0 ? {} : { logprobs }) };
+}
+
+/** The thinking config in the form that the model takes. Undefined if thinking cannot be set. */
+function thinkingConfig(info: ModelInfo, effort: ReasoningEffort): JsonObject | undefined {
+  const { thinking, efforts = [], thinkingBudget = defaultBudget } = info;
+  const level = effortFor(effort, efforts);
+  if (thinking === undefined || level === undefined) return undefined;
   const amount =
-    generation < 3
-      ? { thinkingBudget: budgetOf(model, effort) }
-      : { thinkingLevel: levelOf(model, effort) };
+    thinking === 'budget'
+      ? { thinkingBudget: budgetOf(effort, thinkingBudget) }
+      : { thinkingLevel: level.toUpperCase() };
   return effort === 'none' ? amount : { ...amount, includeThoughts: true };
 }
 
-/** In tokens. 0 turns thinking off. Pro models cannot turn it off; their minimum is 128. */
-function budgetOf(model: string, effort: ReasoningEffort): number {
-  const isPro = modelName(model).includes('-pro');
-  switch (effort) {
-    case 'none':
-      return isPro ? 128 : 0;
-    case 'minimal':
-      return 512;
-    case 'low':
-      return 2048;
-    case 'medium':
-      return 8192;
-    case 'high':
-      return 16_384;
-    case 'max':
-      return isPro ? 32_768 : 24_576;
-  }
-}
+const defaultBudget = [0, 24_576] as const;
 
-/** From generation 3 on, thinking cannot be turned off. The lowest level depends on the model. */
-function levelOf(model: string, effort: ReasoningEffort): string {
-  switch (effort) {
-    case 'none':
-    case 'minimal':
-      return takesMinimal(model) ? 'minimal' : 'low';
-    case 'medium':
-      return takesMedium(model) ? effort : 'high';
-    case 'low':
-    case 'high':
-      return effort;
-    case 'max':
-      return 'high';
-  }
-}
+const budgets = { none: 0, minimal: 512, low: 2048, medium: 8192, high: 16_384 } as const;
 
-/** Gemini 3 Pro accepts only low and high. */
-function takesMedium(model: string): boolean {
-  return !/^gemini-3(?:\.0)?-pro\b/.test(modelName(model));
-}
-
-/** Flash up to 3.6, and Flash-Lite. Other models answer with an error. */
-function takesMinimal(model: string): boolean {
-  const [, version, isLite] = /^gemini-(\d+(?:\.\d+)?)-flash(-lite)?/.exec(modelName(model)) ?? [];
-  return version !== undefined && (isLite !== undefined || Number(version) < 3.7);
+/** In tokens. 0 turns thinking off, where the model can do without. */
+function budgetOf(effort: ReasoningEffort, [min, max]: readonly [number, number]): number {
+  return effort === 'max' ? max : Math.min(Math.max(budgets[effort], min), max);
 }

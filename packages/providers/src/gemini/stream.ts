@@ -1,11 +1,14 @@
-import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import type { DeltaWriter, JsonObject, JsonValue, Stop } from '@millrace/core';
+import { Alternatives } from '../answer/alternatives.ts';
+import { hasSources, ratingsIn } from '../answer/grounding.ts';
+import { geminiLogprobs } from '../answer/logprobs.ts';
+import { SafetyRatings } from '../answer/reported-details.ts';
 import { errorReportIn } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { Citation } from '../wire/citations.ts';
 import { stopOf } from '../wire/response-end.ts';
-import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import type { ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 import { clip, failureOf, stopReasons } from './errors.ts';
 import { TextBlocks } from './text-blocks.ts';
 import { GeminiToolCalls } from './tool-calls.ts';
@@ -20,6 +23,9 @@ export class GeminiReader implements WireReader {
   readonly #blocks: TextBlocks;
   readonly #calls: GeminiToolCalls;
   readonly #usage = new UsageTally();
+  readonly #safety = new SafetyRatings();
+  readonly #alternatives: Alternatives;
+  readonly #writer: DeltaWriter;
   #isUsageFinal = false;
   #finish: { readonly raw: string; readonly message: string | undefined } | undefined;
   /** The prompt was blocked, so there is no candidate. */
@@ -30,33 +36,48 @@ export class GeminiReader implements WireReader {
   #responseId: string | undefined;
 
   constructor(context: ReaderContext, options: GeminiReaderOptions) {
+    this.#writer = context.writer;
+    this.#alternatives = new Alternatives(context.request);
     this.#blocks = new TextBlocks(context, options);
     this.#calls = new GeminiToolCalls({ ...context, ...options });
   }
 
-  get progress(): 'reading' | 'done' {
-    return this.#finish === undefined && this.#blockedPrompt === undefined ? 'reading' : 'done';
+  get progress(): 'reading' | 'answered' | 'done' {
+    if (this.#blockedPrompt !== undefined) return 'done';
+    if (this.#finish === undefined) return 'reading';
+    return this.#alternatives.areFinished ? 'done' : 'answered';
   }
 
-  get details(): ResponseDetails {
-    const usage = this.#usage.usage(this.#isUsageFinal);
-    return { usage, model: this.#model, responseId: this.#responseId };
+  get details(): ReportedResponse {
+    return {
+      usage: this.#usage.usage(this.#isUsageFinal),
+      model: this.#model,
+      responseId: this.#responseId,
+      serviceTier: this.#usage.trafficType,
+      safety: this.#safety.list,
+    };
   }
 
   readMessage(response: JsonObject): void {
     this.#responseId ??= textIn(response, 'responseId');
     this.#model ??= textIn(response, 'modelVersion');
-    // Candidates come in any order. The one to read has index 0, or no index.
-    const candidate = objectsIn(response, 'candidates').find(({ index }) => (index ?? 0) === 0);
-    if (candidate !== undefined) this.#candidate(candidate, response);
+    // Candidates come in any order. The answer has index 0, or no index.
+    const candidates = objectsIn(response, 'candidates');
+    const first = candidates.find(({ index }) => (index ?? 0) === 0);
+    if (first !== undefined) this.#candidate(first, response);
+    for (const candidate of candidates) {
+      const index = countIn(candidate, 'index') ?? 0;
+      if (index > 0) this.#alternative(index, candidate);
+    }
     const feedback = objectIn(response, 'promptFeedback');
+    if (feedback !== undefined) this.#safety.add(ratingsIn(feedback, 'input'));
     const blockReason = textIn(feedback, 'blockReason');
     if (blockReason !== undefined) {
       this.#blockedPrompt = { raw: blockReason, message: textIn(feedback, 'blockReasonMessage') };
     }
     const usage = objectIn(response, 'usageMetadata');
     if (usage !== undefined && this.#usage.add(usage))
-      this.#isUsageFinal = this.progress === 'done';
+      this.#isUsageFinal = this.progress !== 'reading';
   }
 
   /** Without `alt=sse` the body is an array of events. */
@@ -73,6 +94,7 @@ export class GeminiReader implements WireReader {
     const { raw, message } = this.#finish ?? this.#blockedPrompt ?? { raw: '', message: undefined };
     this.#blocks.end();
     this.#calls.close(raw === 'STOP');
+    this.#alternatives.write(this.#writer);
     const failure = failureOf(raw, message);
     if (failure !== undefined) throw failure;
     const stop: Stop =
@@ -85,16 +107,36 @@ export class GeminiReader implements WireReader {
   #candidate(candidate: JsonObject, response: JsonObject): void {
     const finish = { candidate, response };
     if (this.#finishEvent !== undefined && isRepeatedFinish(this.#finishEvent, finish)) return;
-    const isCited =
-      candidate['groundingMetadata'] !== undefined || candidate['citationMetadata'] !== undefined;
-    if (isCited) this.#blocks.cite(citationsIn(candidate));
+    if (hasSources(candidate)) this.#blocks.cite(candidate);
+    if (candidate['safetyRatings'] !== undefined) this.#safety.add(ratingsIn(candidate, 'output'));
     const parts = objectsIn(objectIn(candidate, 'content'), 'parts');
     this.#calls.nextEvent(parts);
     for (const part of parts) this.#part(part);
+    const logprobs = objectIn(candidate, 'logprobsResult');
+    if (logprobs !== undefined) this.#blocks.logprobs(geminiLogprobs(logprobs));
     const raw = textIn(candidate, 'finishReason');
     if (raw === undefined) return;
     this.#finish = { raw, message: textIn(candidate, 'finishMessage') };
     this.#finishEvent = finish;
+  }
+
+  /** One of several answers. Only the first one becomes the item. */
+  #alternative(index: number, candidate: JsonObject): void {
+    const answer = this.#alternatives.at(index);
+    if (answer === undefined) return;
+    for (const [position, part] of objectsIn(objectIn(candidate, 'content'), 'parts').entries()) {
+      const text = textIn(part, 'text') ?? '';
+      if (part['thought'] === true) answer.reasoning(text);
+      else answer.text(text);
+      const call = objectIn(part, 'functionCall');
+      const name = textIn(call, 'name');
+      // Whole calls have no key. Each is one of its own.
+      if (name !== undefined)
+        answer.call(`${answer.length} ${position}`, name, JSON.stringify(call?.['args'] ?? {}));
+    }
+    const logprobs = objectIn(candidate, 'logprobsResult');
+    if (logprobs !== undefined) answer.logprobs(geminiLogprobs(logprobs));
+    answer.stop = textIn(candidate, 'finishReason') ?? answer.stop;
   }
 
   #part(part: JsonObject): void {
@@ -121,28 +163,6 @@ export class GeminiReader implements WireReader {
     if (isThought) this.#blocks.thought('', signature);
     else this.#blocks.text('', signature);
   }
-}
-
-/** The sources of a candidate's text: web pages, documents, maps, and quoted works. */
-function citationsIn(candidate: JsonObject): readonly Citation[] {
-  const grounding = objectIn(candidate, 'groundingMetadata');
-  const quoted = objectIn(candidate, 'citationMetadata');
-  return [
-    ...objectsIn(grounding, 'groundingChunks').map(chunkCitation),
-    ...['citationSources', 'citations']
-      .flatMap((key) => objectsIn(quoted, key))
-      .map(sourceCitation),
-  ];
-}
-
-function chunkCitation(chunk: JsonObject): Citation {
-  const source =
-    objectIn(chunk, 'web') ?? objectIn(chunk, 'retrievedContext') ?? objectIn(chunk, 'maps');
-  return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: chunk };
-}
-
-function sourceCitation(source: JsonObject): Citation {
-  return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: source };
 }
 
 /** A response with a finish reason, and its candidate. */

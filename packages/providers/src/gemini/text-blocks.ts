@@ -5,10 +5,11 @@ import {
   parseJson,
   type ReasoningWriter,
 } from '@millrace/core';
+import { Sources } from '../answer/grounding.ts';
+import { type LogprobEntry, Logprobs } from '../answer/logprobs.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { textIn } from '../json/fields.ts';
-import { type Citation, Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 import { partState } from './part-state.ts';
@@ -23,9 +24,10 @@ const maxSliceBytes = 2 ** 20;
 export class TextBlocks {
   readonly #context: ReaderContext;
   readonly #owner: StateOwner;
-  readonly #citations = new Citations();
+  readonly #sources = new Sources();
   /** Citations arrived while no text was open. */
   #isUncited = false;
+  readonly #looseLogprobs = new Logprobs();
   #text: AnswerText | undefined;
   #thought: ReasoningWriter | undefined;
   #audio: { readonly mimeType: string; readonly part: BytesWriter } | undefined;
@@ -80,11 +82,17 @@ export class TextBlocks {
     this.#context.writer.whole({ kind: 'custom', name, value: part, providerState });
   }
 
-  cite(citations: readonly Citation[]): void {
-    const added = citations.filter((citation) => this.#citations.add(citation));
-    if (added.length === 0) return;
+  /** Reads the sources in a candidate. */
+  cite(candidate: JsonObject): void {
+    if (!this.#sources.read(candidate)) return;
     if (this.#text === undefined) this.#isUncited = true;
-    else this.#text.metadata(this.#citations.metadata);
+    else this.#text.metadata(this.#sources.metadata);
+  }
+
+  /** Log probabilities belong to the open text. Without one they become a part at the end. */
+  logprobs(entries: readonly LogprobEntry[]): void {
+    if (this.#text !== undefined) this.#text.logprobs(entries);
+    else this.#looseLogprobs.add(entries);
   }
 
   close(): void {
@@ -97,9 +105,10 @@ export class TextBlocks {
   end(): void {
     this.#closeOthers();
     this.#endText();
-    if (!this.#isUncited) return;
-    const value = this.#citations.metadata;
-    this.#context.writer.whole({ kind: 'custom', name: 'groundingMetadata', value });
+    const { writer } = this.#context;
+    if (this.#isUncited)
+      writer.whole({ kind: 'custom', name: 'groundingMetadata', value: this.#sources.metadata });
+    this.#looseLogprobs.write(writer);
   }
 
   #closeOthers(): void {
@@ -118,7 +127,7 @@ export class TextBlocks {
     this.#closeOthers();
     if (this.#text !== undefined) return this.#text;
     this.#text = new AnswerText(this.#context, this.#owner);
-    if (this.#isUncited) this.#text.metadata(this.#citations.metadata);
+    if (this.#isUncited) this.#text.metadata(this.#sources.metadata);
     this.#isUncited = false;
     return this.#text;
   }

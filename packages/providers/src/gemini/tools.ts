@@ -3,7 +3,6 @@ import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model
 import { fault } from '../errors/wire-fault.ts';
 import { withToolOptions } from '../wire/provider-options.ts';
 import type { GoogleEndpoint } from './endpoint.ts';
-import { generationOf } from './options.ts';
 
 /** `tools` and `toolConfig`. Empty without tools. */
 export function toolFields(request: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
@@ -30,9 +29,8 @@ export function toolFields(request: ModelRequest, endpoint: GoogleEndpoint): Jso
   };
 }
 
-function checkBothKinds({ model }: GoogleEndpoint): void {
-  const generation = generationOf(model);
-  if (generation === 0 || generation >= 3) return;
+function checkBothKinds({ model, info }: GoogleEndpoint): void {
+  if (info.outputWithTools !== false) return;
   const way = 'leave out extraTools or the tools, or use a model of generation 3';
   throw fault('invalid_request', `${model} accepts no hosted tools beside functions; ${way}`);
 }

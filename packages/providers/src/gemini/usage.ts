@@ -1,5 +1,5 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn } from '../json/fields.ts';
+import { countIn, textIn } from '../json/fields.ts';
 
 const counts = [
   'promptTokenCount',
@@ -14,10 +14,13 @@ type Count = (typeof counts)[number];
 /** Keeps the last value of each count. Events repeat them, and some contain no counts. */
 export class UsageTally {
   readonly #figures = new Map<Count, number>();
+  /** How Vertex AI bills the request: on demand, or from reserved throughput. */
+  trafficType: string | undefined;
 
   /** Returns true if the report contains any count. */
   add(usage: JsonObject): boolean {
     let isSaid = false;
+    this.trafficType = textIn(usage, 'trafficType') ?? this.trafficType;
     for (const name of counts) {
       const count = countIn(usage, name);
       if (count === undefined) continue;

@@ -50,7 +50,7 @@ describe.each(wireTable)('$wire: the next request', (under) => {
   test.each(casesOf(under.wire))('after $name is valid', async ({ name, lines }) => {
     const { completion } = await play(under, name, sseFrames(lines, wireFraming[under.wire]));
     const body = await nextBody(under, name, completion.item);
-    expect(under.faults(body, under.read(lines))).toEqual([]);
+    expect(under.faults(body, under.read(lines), name)).toEqual([]);
   });
 
   test.each(casesOf(under.wire))(
@@ -64,7 +64,7 @@ describe.each(wireTable)('$wire: the next request', (under) => {
         const expected = under.read(lines.slice(0, count));
         if (expected.ends === 'truncated') expect(completion.stop.reason).toBe('aborted');
         const body = await nextBody(under, name, completion.item);
-        expect(under.faults(body, under.read(lines))).toEqual([]);
+        expect(under.faults(body, under.read(lines), name)).toEqual([]);
       }
     },
   );

@@ -9,8 +9,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { Attachment } from '../history/attachment.ts';
+import { chatFaults } from '../scripted-server/rules/openai-chat.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { chatFaults } from '../testing/rules/chat.ts';
 import type { ChatOptions, ChatPreset } from './options.ts';
 import { openaiChat } from './provider.ts';
 
@@ -31,7 +31,8 @@ const text = (said: string) => ({ type: 'text', text: said });
 
 async function messagesOf(items: readonly Item[], options: Partial<ChatOptions> = {}) {
   const { fetch, requests } = fetchOf([]);
-  await openaiChat({ model: 'm', apiKey: 'k', fetch, ...options }).complete({ items });
+  const info = { inputs: ['image', 'pdf', 'audio'] } as const;
+  await openaiChat({ model: 'm', apiKey: 'k', fetch, info, ...options }).complete({ items });
   expect(chatFaults(requests[0]?.body)).toEqual([]);
   return requests[0]?.body['messages'] as readonly JsonObject[];
 }

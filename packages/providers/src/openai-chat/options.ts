@@ -1,5 +1,6 @@
 import type { ChatTool } from '../contract/hosted-tools.ts';
 import type { ToolCallIdRule } from '../history/tool-call-ids.ts';
+import type { WindowServer } from '../tokens/context-window.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
@@ -66,6 +67,15 @@ export interface ChatDialect extends Endpoint {
   readonly cacheKeyField: 'prompt_cache_key' | 'session_id' | 'none';
   /** Models that cache only what `cache_control` marks: texts that their names contain. */
   readonly cacheControlModels: readonly string[];
+  /** The endpoint that counts tokens. `tokenize` is vLLM's. Default: none. */
+  readonly countsTokens?: 'input_tokens' | 'tokenize' | undefined;
+  /** The server that tells the context window of its models. Default: none. */
+  readonly windowServer?: WindowServer | undefined;
+  /**
+   * True if the server cuts a request that is too long without an error. Such a request is not sent.
+   * Default: false.
+   */
+  readonly cutsRequests?: boolean | undefined;
   /**
    * The attachments that the server accepts. Other text files are sent as text, and other files are
    * only named, because a rejected attachment would fail every later request.
@@ -75,13 +85,15 @@ export interface ChatDialect extends Endpoint {
 
 /**
  * How to request reasoning: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
- * `thinking`; the `enable_thinking` of Qwen and z.ai; or not at all.
+ * `thinking`; the `enable_thinking` of Qwen and z.ai; `reasoning_effort` as Ollama takes it, which
+ * rejects a level for models without levels; or not at all.
  */
 export type ReasoningEffortStyle =
   | 'effort'
   | 'reasoning_object'
   | 'thinking_type'
   | 'enable_thinking'
+  | 'ollama'
   | 'none';
 
 /**

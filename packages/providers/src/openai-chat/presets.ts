@@ -1,3 +1,4 @@
+import type { ModelInfo, ModelInput } from '../contract/model-info.ts';
 import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
@@ -54,6 +55,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     reasoningEffort: 'reasoning_object',
     echoReasoning: 'details',
+    reportsCost: true,
     cacheKeyField: 'session_id',
     cacheControlModels: claudeModels,
   },
@@ -119,21 +121,38 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     attachmentTypes: ['image'],
   },
-  ollama: { ...local, id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
+  ollama: {
+    ...local,
+    id: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    reasoningEffort: 'ollama',
+    windowServer: 'ollama',
+    cutsRequests: true,
+  },
   vllm: {
     ...local,
     id: 'vllm',
     baseUrl: 'http://127.0.0.1:8000/v1',
     keyVariables: ['VLLM_API_KEY'],
+    countsTokens: 'tokenize',
+    windowServer: 'vllm',
     attachmentTypes: ['image', 'audio'],
   },
   'llama.cpp': {
     ...local,
     id: 'llama.cpp',
     baseUrl: 'http://127.0.0.1:8080/v1',
+    keyVariables: ['LLAMA_API_KEY'],
+    countsTokens: 'input_tokens',
+    windowServer: 'llama.cpp',
     attachmentTypes: ['image', 'audio'],
   },
-  'lm-studio': { ...local, id: 'lm-studio', baseUrl: 'http://127.0.0.1:1234/v1' },
+  'lm-studio': {
+    ...local,
+    id: 'lm-studio',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    windowServer: 'lm-studio',
+  },
   litellm: {
     ...compatible,
     id: 'litellm',
@@ -143,3 +162,20 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     cacheControlModels: claudeModels,
   },
 };
+
+/** Servers reject audio for most models. Most models read pictures. */
+const usualInputs: readonly ModelInput[] = ['image', 'pdf'];
+
+/**
+ * Limits the attachments of a preset to those that the model reads. Attachments that the caller's
+ * dialect names are sent in any case.
+ */
+export function dialectForModel(
+  dialect: ChatDialect,
+  given: Partial<ChatDialect> | undefined,
+  { inputs = usualInputs }: ModelInfo,
+): ChatDialect {
+  if (given?.attachmentTypes !== undefined) return dialect;
+  const attachmentTypes = dialect.attachmentTypes.filter((type) => inputs.includes(type));
+  return { ...dialect, attachmentTypes };
+}

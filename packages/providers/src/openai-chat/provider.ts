@@ -1,9 +1,12 @@
 import type { Provider } from '../contract/provider.ts';
-import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf } from '../wire/endpoint.ts';
+import { limitContext } from '../tokens/limit-context.ts';
+import { chatCounters } from '../tokens/token-counter.ts';
+import { copyOptions, findApiKey } from '../wire/api-options.ts';
+import { dialectOf, infoAt } from '../wire/endpoint.ts';
+import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import type { ChatOptions } from './options.ts';
-import { presets } from './presets.ts';
+import type { ChatDialect, ChatOptions } from './options.ts';
+import { dialectForModel, presets } from './presets.ts';
 import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
 
@@ -16,14 +19,34 @@ import { ChatReader } from './stream.ts';
  */
 export function openaiChat(given: ChatOptions): Provider {
   const options = copyOptions(given);
-  const dialect = dialectOf(presets, options);
+  const preset = dialectOf(presets, options);
+  const info = infoAt(preset, options);
+  const dialect = dialectForModel(preset, options.dialect, info);
   const owner = { provider: dialect.id, model: options.model };
-  return wireProvider(
+  const { countsTokens, cutsRequests = false } = dialect;
+  const provider = wireProvider(
     {
       ...owner,
-      http: (request) => chatRequest(request, options, dialect),
+      info,
+      http: (request) => chatRequest(request, options, dialect, info),
       reader: (context) => new ChatReader(context, owner),
+      windowSource: windowSource(options, dialect),
+      ...(countsTokens && { tokenCounter: chatCounters[countsTokens] }),
     },
     given,
   );
+  return cutsRequests ? limitContext(provider, { advice: ollamaAdvice }) : provider;
+}
+
+const ollamaAdvice =
+  'For a larger context, start Ollama with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx in a Modelfile';
+
+function windowSource(
+  { baseUrl, apiKey }: ChatOptions,
+  { windowServer: server, baseUrl: usual, keyVariables }: ChatDialect,
+): Wire['windowSource'] {
+  const address = baseUrl ?? usual;
+  if (server === undefined || address === undefined) return undefined;
+  // Read for each request, because an invalid key must not fail here.
+  return () => ({ server, baseUrl: address, apiKey: findApiKey(apiKey, keyVariables) });
 }

@@ -8,8 +8,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { type ChatRules, chatFaults } from '../scripted-server/rules/openai-chat.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { type ChatRules, chatFaults } from '../testing/rules/chat.ts';
 import type { ChatOptions, ChatPreset } from './options.ts';
 import { presets } from './presets.ts';
 import { openaiChat } from './provider.ts';
@@ -113,7 +113,8 @@ describe('messages', () => {
         { kind: 'file', name: 'a.pdf', mimeType: 'application/pdf', source: bytes },
       ),
     ];
-    expect(await messagesOf(items)).toEqual([
+    const info = { inputs: ['image', 'pdf', 'audio'] } as const;
+    expect(await messagesOf(items, { info })).toEqual([
       { role: 'user', content: 'Hello' },
       {
         role: 'user',
@@ -291,7 +292,8 @@ describe('settings', () => {
   };
 
   test('tools, choices, limits, output and cache key are said as the wire says them', async () => {
-    const { body } = await sent({
+    const info = { efforts: ['low', 'xhigh'], sampling: 'always' } as const;
+    const request: ModelRequest = {
       items: [user],
       tools: [tool],
       toolChoice: { name: 'read' },
@@ -303,7 +305,8 @@ describe('settings', () => {
       output: { name: 'out', schema: { type: 'object', properties: {} } },
       cache: { upTo: [], key: 'k1' },
       providerOptions: { openai: { seed: 7, temperature: 1 } },
-    });
+    };
+    const { body } = await sent(request, { info });
     expect(body).toMatchObject({
       tools: [
         {
@@ -362,7 +365,13 @@ describe('settings', () => {
     }
     const plain = await sentTo('openrouter', 'deepseek/deepseek-v3');
     expect(JSON.stringify(plain)).not.toContain('cache_control');
-    expect(plain['messages']).toMatchObject([{ content: 'Be brief' }, { content: 'Look' }, {}, {}, {}]);
+    expect(plain['messages']).toMatchObject([
+      { content: 'Be brief' },
+      { content: 'Look' },
+      {},
+      {},
+      {},
+    ]);
     expect(await sentTo('openai', 'gpt-5')).toMatchObject({ prompt_cache_key: 's1' });
   });
 

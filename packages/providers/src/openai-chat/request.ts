@@ -1,4 +1,5 @@
 import type { JsonObject } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type {
   CacheHints,
   ModelRequest,
@@ -6,6 +7,7 @@ import type {
   ReasoningEffort,
 } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { commonEfforts, effortFor, sentSampling } from '../models/effort.ts';
 import { withSchemaInWords } from '../schema/schema-in-words.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import { systemClock } from '../transport/clock.ts';
@@ -20,9 +22,10 @@ export function chatRequest(
   request: ModelRequest,
   options: ChatOptions,
   dialect: ChatDialect,
+  info: ModelInfo,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = chatBody(request, options, dialect, warnings);
+  const body = chatBody(request, options, dialect, { info, warnings });
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
@@ -30,12 +33,14 @@ function chatBody(
   request: ModelRequest,
   { model, clock = systemClock, extraTools = [] }: ChatOptions,
   dialect: ChatDialect,
-  warnings: string[],
+  { info, warnings }: { readonly info: ModelInfo; readonly warnings: string[] },
 ): JsonObject {
   const isInWords = request.output !== undefined && dialect.outputFormat === 'json_object';
   const said = isInWords ? withSchemaInWords(request, request.output) : request;
   const messages = toMessages(said, { provider: dialect.id, model, ids: dialect.ids });
-  const { maxOutputTokens, temperature, topP, stopSequences, cache, output, reasoning } = request;
+  const { candidates, logprobs } = request;
+  const { maxOutputTokens, stopSequences, cache, output, reasoning } = request;
+  const { temperature, topP } = sentSampling(request, { model, info, warnings });
   const body: JsonObject = {
     model,
     messages: chatMessages(messages, dialect, {
@@ -49,7 +54,9 @@ function chatBody(
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
-    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect)),
+    ...(reasoning === undefined ? {} : effortFields(reasoning, dialect, { model, info, warnings })),
+    ...(candidates === undefined ? {} : { n: candidates }),
+    ...(logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs }),
     ...(output === undefined ? {} : { response_format: outputFormat(output, dialect, warnings) }),
     ...cacheKey(cache, dialect),
   };
@@ -80,20 +87,46 @@ function outputFormat(output: OutputSchema, dialect: ChatDialect, warnings: stri
   return { type: 'json_schema', json_schema: { name, ...sent } };
 }
 
-function effortFields(effort: ReasoningEffort, { reasoningEffort }: ChatDialect): JsonObject {
-  const isOn = effort !== 'none';
+interface Target {
+  readonly model: string;
+  readonly info: ModelInfo;
+  readonly warnings: string[];
+}
+
+function effortFields(
+  requested: ReasoningEffort,
+  { reasoningEffort }: ChatDialect,
+  { model, info, warnings }: Target,
+): JsonObject {
+  const isOn = requested !== 'none';
+  const effort = effortFor(requested, info.efforts ?? commonEfforts);
   switch (reasoningEffort) {
     case 'effort':
-      return { reasoning_effort: effort === 'max' ? 'xhigh' : effort };
+      return effort === undefined ? {} : { reasoning_effort: effort };
     case 'reasoning_object':
-      return {
-        reasoning: isOn ? { effort: effort === 'max' ? 'xhigh' : effort } : { enabled: false },
-      };
+      if (!isOn) return { reasoning: { enabled: false } };
+      return effort === undefined ? {} : { reasoning: { effort } };
     case 'thinking_type':
       return { thinking: { type: isOn ? 'enabled' : 'disabled' } };
     case 'enable_thinking':
       return { enable_thinking: isOn };
+    case 'ollama':
+      return ollamaEffort(requested, model, warnings);
     case 'none':
       return {};
   }
 }
+
+/** Ollama takes `none` for every model, and levels only for models that have levels. */
+function ollamaEffort(effort: ReasoningEffort, model: string, warnings: string[]): JsonObject {
+  if (effort === 'none') return { reasoning_effort: 'none' };
+  if (/gpt-oss/i.test(model)) return { reasoning_effort: ollamaLevels[effort] };
+  warnings.push(
+    `Ollama takes no reasoning level for ${model}, so ${effort} was not sent. The model reasons if it can`,
+  );
+  return {};
+}
+
+const ollamaLevels: Readonly<Record<Exclude<ReasoningEffort, 'none'>, string>> = {
+  ...{ minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'high' },
+};

@@ -1,10 +1,20 @@
 import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
+import { Alternatives } from '../answer/alternatives.ts';
+import { chatLogprobs } from '../answer/logprobs.ts';
+import {
+  filterRatings,
+  knownNumbers,
+  moderationRatings,
+  type Reported,
+  SafetyRatings,
+} from '../answer/reported-details.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { optionsFor } from '../wire/provider-options.ts';
 import { stopOf } from '../wire/response-end.ts';
-import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import type { LastAppend, ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 import { failureOf, otherWireFault, stopReasons } from './errors.ts';
+import { ExecutedTools } from './executed-tools.ts';
 import { AudioBlock, writeImage } from './media.ts';
 import {
   type ReasoningOwner,
@@ -13,7 +23,7 @@ import {
   TextBlocks,
 } from './text-blocks.ts';
 import { ChatToolCalls } from './tool-calls.ts';
-import { readUsage } from './usage.ts';
+import { readUsage, timingsOf } from './usage.ts';
 
 /** Reads `chat.completion.chunk` events. */
 export class ChatReader implements WireReader {
@@ -29,21 +39,35 @@ export class ChatReader implements WireReader {
   #responseId: string | undefined;
   #lastChunk: JsonObject | undefined;
   #hasStreamed = false;
+  readonly #alternatives: Alternatives;
+  readonly #executed: ExecutedTools;
+  readonly #safety = new SafetyRatings();
+  #about: Reported = {};
 
   constructor(context: ReaderContext, owner: ReasoningOwner) {
     this.#context = context;
     this.#owner = owner;
     this.#calls = new ChatToolCalls({ ...context, ...owner });
     this.#blocks = new TextBlocks(context, owner, () => this.#calls.beginKnownCalls());
+    this.#alternatives = new Alternatives(context.request);
+    this.#executed = new ExecutedTools(context.writer);
   }
 
-  get progress(): 'reading' | 'done' {
-    return this.#finishReason === undefined ? 'reading' : 'done';
+  get progress(): 'reading' | 'answered' | 'done' {
+    if (this.#finishReason === undefined) return 'reading';
+    return this.#alternatives.areFinished ? 'done' : 'answered';
   }
 
-  get details(): ResponseDetails {
+  get details(): ReportedResponse {
     const usage: Usage | undefined = this.#usage && readUsage(this.#usage);
-    return { usage, model: this.#model, responseId: this.#responseId };
+    return {
+      usage,
+      model: this.#model,
+      responseId: this.#responseId,
+      timings: timingsOf(this.#usage),
+      ...this.#about,
+      safety: this.#safety.list,
+    };
   }
 
   get lastAppend(): LastAppend | undefined {
@@ -55,12 +79,18 @@ export class ChatReader implements WireReader {
     this.#lastChunk = chunk;
     const { choices } = chunk;
     if (!Array.isArray(choices)) this.#withoutChoices(chunk);
+    const isFirst = this.#responseId === undefined;
     this.#responseId ??= textIn(chunk, 'id');
     this.#model ??= textIn(chunk, 'model');
     this.#noteUsage(chunk['usage'] ?? objectIn(chunk, 'x_groq')?.['usage']);
-    for (const choice of arrayIn(chunk, 'choices')) {
-      if (isObject(choice) && (choice['index'] ?? 0) === 0) this.#choice(choice);
+    const all = arrayIn(chunk, 'choices');
+    for (const choice of all) {
+      if (!isObject(choice)) continue;
+      if ((choice['index'] ?? 0) === 0) this.#choice(choice);
+      else this.#otherChoice(choice);
     }
+    // Chunks in the middle of an answer only repeat these fields.
+    if (isFirst || all.length === 0 || this.#finishReason !== undefined) this.#readAbout(chunk);
     if (chunk['citations'] !== undefined) this.#citations(chunk);
   }
 
@@ -92,6 +122,8 @@ export class ChatReader implements WireReader {
     const stop = stopOf(raw, stopReasons, this.#calls.count > 0);
     this.#blocks.end();
     this.#audio?.commit(this.#owner);
+    this.#executed.commit();
+    this.#alternatives.write(this.#context.writer);
     this.#calls.commit(stop.reason === 'length' || stop.reason === 'content_filter');
     return this.#blocks.wasRefused && stop.reason === 'stop'
       ? { ...stop, reason: 'refusal' }
@@ -117,11 +149,53 @@ export class ChatReader implements WireReader {
     if (isObject(usage) && Object.keys(usage).length > 0) this.#usage = usage;
   }
 
+  /** What a chunk tells about the whole response. */
+  #readAbout(chunk: JsonObject): void {
+    const known = this.#about;
+    this.#about = {
+      ...known,
+      serviceTier: textIn(chunk, 'service_tier') ?? known.serviceTier,
+      fingerprint: textIn(chunk, 'system_fingerprint') ?? known.fingerprint,
+      upstream: textIn(chunk, 'provider') ?? known.upstream,
+      ...serverTimings(chunk),
+    };
+    for (const { content_filter_results: results } of objectsIn(chunk, 'prompt_filter_results'))
+      if (isObject(results)) this.#safety.add(filterRatings(results, 'input'));
+    this.#safety.add(moderationRatings(objectIn(chunk, 'moderation')));
+  }
+
   #choice(choice: JsonObject): void {
     const delta = objectIn(choice, 'delta') ?? this.#wholeMessage(choice);
     if (delta !== undefined) this.#delta(delta);
     this.#noteUsage(choice['usage']);
-    this.#finishReason ??= textIn(choice, 'finish_reason');
+    const { logprobs, content_filter_results: filter } = choice;
+    if (isObject(logprobs)) this.#blocks.logprobs(chatLogprobs(logprobs));
+    if (isObject(filter)) this.#safety.add(filterRatings(filter, 'output'));
+    const reason = textIn(choice, 'finish_reason');
+    if (reason === undefined || this.#finishReason !== undefined) return;
+    this.#finishReason = reason;
+    this.#about = {
+      ...this.#about,
+      nativeStop: textIn(choice, 'native_finish_reason'),
+      // vLLM names the text that ended the answer.
+      stopSequence: textIn(choice, 'stop_reason') ?? textIn(choice, 'matched_stop'),
+    };
+  }
+
+  /** One of several answers. Only the first one becomes the item. */
+  #otherChoice(choice: JsonObject): void {
+    const answer = this.#alternatives.at(countIn(choice, 'index') ?? 0);
+    if (answer === undefined) return;
+    const delta = objectIn(choice, 'delta') ?? objectIn(choice, 'message') ?? {};
+    answer.text(textIn(delta, 'content') ?? '');
+    answer.reasoning(reasoningIn(delta)?.text ?? '');
+    for (const [position, call] of objectsIn(delta, 'tool_calls').entries()) {
+      const called = objectIn(call, 'function');
+      const key = String(countIn(call, 'index') ?? position);
+      answer.call(key, textIn(called, 'name'), textIn(called, 'arguments') ?? '');
+    }
+    answer.logprobs(chatLogprobs(choice['logprobs']));
+    answer.stop ??= textIn(choice, 'finish_reason');
   }
 
   /** The message of a server that does not stream. After deltas it only repeats them. */
@@ -178,6 +252,10 @@ export class ChatReader implements WireReader {
   }
 
   #rareFields(delta: JsonObject): void {
+    if (delta['executed_tools'] !== undefined) {
+      this.#blocks.endCurrent();
+      this.#executed.add(objectsIn(delta, 'executed_tools'));
+    }
     const refusal = textIn(delta, 'refusal');
     if (refusal !== undefined) this.#blocks.sideText('refusal', refusal);
     const legacyCall = objectIn(delta, 'function_call');
@@ -213,6 +291,18 @@ export class ChatReader implements WireReader {
   }
 }
 
+/** The times of llama.cpp, in milliseconds. */
+function serverTimings(chunk: JsonObject): Pick<Reported, 'timings'> {
+  const times = objectIn(chunk, 'timings');
+  const inputMs = times?.['prompt_ms'];
+  const outputMs = times?.['predicted_ms'];
+  const timings = knownNumbers({
+    inputMs: typeof inputMs === 'number' ? inputMs : undefined,
+    outputMs: typeof outputMs === 'number' ? outputMs : undefined,
+  });
+  return timings === undefined ? {} : { timings };
+}
+
 /** The text that a chunk appends, if the chunk has no other effect. */
 type TextAppend =
   | { readonly to: 'text'; readonly text: string }
@@ -225,6 +315,8 @@ function textAppendIn(chunk: JsonObject): TextAppend | undefined {
   if (!isObject(choice) || others.length > 0 || (choice['index'] ?? 0) !== 0) return undefined;
   const delta = objectIn(choice, 'delta');
   if (delta === undefined || !isEmpty(choice['finish_reason'])) return undefined;
+  // An equal message would have other log probabilities.
+  if (!isEmpty(choice['logprobs'])) return undefined;
   const fields = Object.entries(delta).filter(([key, value]) => key !== 'role' && !isEmpty(value));
   const [[key, value] = ['', null]] = fields;
   return fields.length === 1 ? toTextAppend(key, value) : undefined;

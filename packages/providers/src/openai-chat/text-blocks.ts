@@ -5,6 +5,7 @@ import type {
   ReasoningWriter,
   TextWriter,
 } from '@millrace/core';
+import { type LogprobEntry, Logprobs } from '../answer/logprobs.ts';
 import { countIn, textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
@@ -32,6 +33,7 @@ export class TextBlocks {
   /** Texts beside the answer: a refusal, or the transcript of audio. */
   readonly #sideTexts = new Map<SideTextKind, TextWriter>();
   #hadText = false;
+  readonly #looseLogprobs = new Logprobs();
 
   readonly #onOpen: () => void;
 
@@ -91,6 +93,16 @@ export class TextBlocks {
     if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
   }
 
+  /**
+   * Log probabilities belong to the open text or reasoning. Without one, for example for the tokens
+   * of a call, they become a part at the end.
+   */
+  logprobs(entries: readonly LogprobEntry[]): void {
+    const open = this.#text ?? this.#reasoning;
+    if (open !== undefined) open.logprobs(entries);
+    else this.#looseLogprobs.add(entries);
+  }
+
   /** Ends the current part, because other content begins. */
   endCurrent(): void {
     // Structured output is one document, so other content does not end it.
@@ -112,6 +124,7 @@ export class TextBlocks {
         name: 'citations',
         value: this.#citations.metadata,
       });
+    this.#looseLogprobs.write(this.#context.writer);
   }
 
   #endText(): void {
@@ -174,6 +187,8 @@ class ReasoningBlock {
   readonly #owner: ReasoningOwner;
   readonly #field: string;
   readonly #details = new Map<string, JsonObject>();
+  /** Undefined unless the request asked for them. */
+  #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, owner: ReasoningOwner, field: string, form: ReasoningForm) {
     this.#part = writer.reasoning(form);
@@ -183,6 +198,11 @@ class ReasoningBlock {
 
   append(text: string): void {
     this.#part.append(text);
+  }
+
+  logprobs(entries: readonly LogprobEntry[]): void {
+    this.#logprobs ??= new Logprobs();
+    this.#logprobs.add(entries);
   }
 
   /**
@@ -200,6 +220,7 @@ class ReasoningBlock {
   commit(): void {
     const details = this.hasDetails ? { details: [...this.#details.values()] } : {};
     const data = { field: this.#field, ...details };
+    if (this.#logprobs !== undefined) this.#part.metadata(this.#logprobs.metadata);
     this.#part.commit({ providerState: { ...this.#owner, data } });
   }
 }

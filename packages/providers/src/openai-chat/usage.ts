@@ -1,4 +1,5 @@
-import { type Cost, type JsonObject, noUsage, type Usage } from '@millrace/core';
+import { type JsonObject, noUsage, type ResponseTimings, type Usage } from '@millrace/core';
+import { billedIn, knownNumbers, millisOf, reportedCosts } from '../answer/reported-details.ts';
 import { countIn, objectIn } from '../json/fields.ts';
 
 /** Reads usage. Servers report the same counts under different names. */
@@ -8,6 +9,7 @@ export function readUsage(usage: JsonObject): Usage {
   const total = countIn(usage, 'total_tokens');
   const reasoning = reasoningOf(usage);
   const cacheRead = cacheReadOf(usage);
+  const billed = billedOf(usage);
   // Some servers count reasoning, and sometimes cached tokens, separately. The total reveals it, or
   // that there is more reasoning than output.
   const isBeside =
@@ -19,7 +21,8 @@ export function readUsage(usage: JsonObject): Usage {
     cacheRead,
     cacheWrite: cacheWriteOf(usage),
     reasoning,
-    costs: costsOf(usage),
+    costs: reportedCosts(usage),
+    ...(billed === undefined ? {} : { billed }),
   };
 }
 
@@ -45,9 +48,25 @@ function cacheWriteOf(usage: JsonObject): number {
   return countIn(objectIn(usage, 'prompt_tokens_details'), 'cache_write_tokens') ?? 0;
 }
 
-/** OpenRouter reports what it charged, in US dollars. */
-function costsOf(usage: JsonObject): readonly Cost[] {
-  const { cost } = usage;
-  const isCost = typeof cost === 'number' && cost > 0 && cost < 1e9;
-  return isCost ? [{ amount: cost.toFixed(12).replace(/\.?0+$/, ''), currency: 'USD' }] : [];
+/** Searches and other things that servers bill beside tokens, under their own names. */
+function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefined {
+  const named = ['num_sources_used', 'num_search_queries'].flatMap((name) => {
+    const count = countIn(usage, name);
+    return count === undefined ? [] : [[name, count] as const];
+  });
+  return billedIn(
+    Object.fromEntries(named),
+    objectIn(usage, 'server_tool_use'),
+    objectIn(usage, 'server_side_tool_usage_details'),
+  );
+}
+
+/** Some servers report their times in the usage, in seconds. */
+export function timingsOf(usage: JsonObject | undefined): ResponseTimings | undefined {
+  return knownNumbers({
+    queueMs: millisOf(usage?.['queue_time']),
+    inputMs: millisOf(usage?.['prompt_time']),
+    outputMs: millisOf(usage?.['completion_time']),
+    totalMs: millisOf(usage?.['total_time']),
+  });
 }

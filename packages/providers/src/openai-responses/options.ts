@@ -74,6 +74,13 @@ export interface ResponsesDialect extends Endpoint {
   readonly runsCustomCalls: boolean;
   /** Whether the server accepts `prompt_cache_key`. */
   readonly hasPromptCacheKey: boolean;
-  /** Models that accept a long cache retention. */
-  readonly longCacheModels: readonly string[];
+  /**
+   * Whether the server reports that it cut an answer at `max_output_tokens`. llama.cpp reports such
+   * an answer as completed, so the number of tokens decides.
+   */
+  readonly reportsCut: boolean;
+  /** Whether the server has `/responses/input_tokens`. Unknown servers are asked once. */
+  readonly countsTokens: boolean;
+  /** Whether the server accepts a long cache retention, for the models that have it. */
+  readonly longCache: boolean;
 }

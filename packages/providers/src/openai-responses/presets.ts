@@ -1,22 +1,6 @@
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
-/** OpenAI's models that can keep cached prompts for a day. Other models reject the field. */
-const openaiLongCacheModels: readonly string[] = [
-  'gpt-4.1',
-  'gpt-5',
-  'gpt-5-codex',
-  'gpt-5.1',
-  'gpt-5.1-chat-latest',
-  'gpt-5.1-codex',
-  'gpt-5.1-codex-max',
-  'gpt-5.1-codex-mini',
-  'gpt-5.2',
-  'gpt-5.4',
-  'gpt-5.5',
-  'gpt-5.5-pro',
-];
-
 const compatible: ResponsesDialect = {
   ...unknownEndpoint,
   id: 'compatible-responses',
@@ -26,7 +10,9 @@ const compatible: ResponsesDialect = {
   builtInTools: false,
   runsCustomCalls: false,
   hasPromptCacheKey: false,
-  longCacheModels: [],
+  reportsCut: false,
+  countsTokens: true,
+  longCache: false,
 };
 
 const openai: ResponsesDialect = {
@@ -38,7 +24,8 @@ const openai: ResponsesDialect = {
   needsMessageIds: false,
   builtInTools: true,
   hasPromptCacheKey: true,
-  longCacheModels: openaiLongCacheModels,
+  reportsCut: true,
+  longCache: true,
 };
 
 export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect } = {
@@ -46,7 +33,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openai,
   azure: {
     ...openai,
-    longCacheModels: [],
+    countsTokens: false,
+    longCache: false,
     id: 'azure-responses',
     baseUrl: undefined,
     url: '{azure}/v1/responses?api-version={apiVersion}',
@@ -57,6 +45,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   openrouter: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'openrouter-responses',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
@@ -65,6 +55,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   xai: {
     ...compatible,
     needsKey: true,
+    reportsCut: true,
+    countsTokens: false,
     id: 'xai-responses',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
@@ -78,8 +70,3 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     plainReasoning: true,
   },
 };
-
-/** Compares the name, with or without the date of a snapshot. */
-export function isLongCacheModel(models: readonly string[], model: string): boolean {
-  return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
-}

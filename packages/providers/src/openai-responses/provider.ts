@@ -1,8 +1,9 @@
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
 import { createProvider } from '../provider/create-provider.ts';
+import { responsesCounter } from '../tokens/token-counter.ts';
 import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf } from '../wire/endpoint.ts';
+import { dialectOf, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { backgroundOf } from './background.ts';
 import { ContinuedRequests } from './continued-requests.ts';
@@ -21,19 +22,23 @@ import { ResponsesReader } from './stream.ts';
 export function openaiResponses(given: ResponsesOptions): Provider {
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
+  const info = infoAt(dialect, options);
   const owner = { provider: dialect.id, model: options.model };
-  const { runsCustomCalls } = dialect;
+  const { runsCustomCalls, reportsCut } = dialect;
   const { extraTools = [] } = options;
-  const build = (request: ModelRequest) => responsesRequest(request, options, dialect);
+  const build = (request: ModelRequest) => responsesRequest(request, options, dialect, info);
   const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
   const provider = wireProvider(
     {
       ...owner,
+      info,
       http: (request) => stored?.http(request) ?? build(request),
+      ...(dialect.countsTokens && { tokenCounter: responsesCounter }),
       reader: (context) =>
         new ResponsesReader(context, owner, {
           extraTools,
           runsCustomCalls,
+          reportsCut,
           onWhole: (response) => stored?.remember(context.request, response),
         }),
       ...(options.background && backgroundOf(build)),
@@ -46,5 +51,6 @@ export function openaiResponses(given: ResponsesOptions): Provider {
     ...([id, model] as const),
     (request, context) => stored.streamAgainIfLost(provider.stream, request, context),
     describe,
+    info,
   );
 }

@@ -9,8 +9,8 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
+import { responsesFaults } from '../scripted-server/rules/openai-responses.ts';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
-import { responsesFaults } from '../testing/rules/responses.ts';
 import type { ResponsesOptions } from './options.ts';
 import { openaiResponses } from './provider.ts';
 
@@ -22,7 +22,8 @@ async function send(request: ModelRequest, options: Options = {}): Promise<SentR
   const { fetch, requests } = fetchOf([sseOf(ended)]);
   const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'sk-key', fetch, ...options });
   const { error } = await provider.complete(request);
-  if (error !== undefined) throw error;
+  // The empty answer ignores a tool choice, which does not matter here.
+  if (error !== undefined && error.kind !== 'model_output_invalid') throw error;
   const [sent] = requests;
   if (sent === undefined) throw new Error('nothing was sent');
   return sent;
@@ -180,11 +181,12 @@ describe('a request', () => {
     expect(body['parallel_tool_calls']).toBe(false);
   });
 
+  // The efforts of gpt-5.1. The tests of 19.11 cover other models.
   test.each([
     ['none', { effort: 'none' }],
-    ['minimal', { effort: 'minimal', summary: 'auto' }],
+    ['minimal', { effort: 'low', summary: 'auto' }],
     ['high', { effort: 'high', summary: 'auto' }],
-    ['max', { effort: 'xhigh', summary: 'auto' }],
+    ['max', { effort: 'high', summary: 'auto' }],
   ] as const)('asks for %s reasoning by %j', async (reasoning, expected) => {
     const { body } = await send({ items: [user('Hi')], reasoning });
     expect(body['reasoning']).toEqual(expected);
@@ -276,7 +278,7 @@ describe('a request', () => {
     for (const preset of ['azure', 'compatible', 'openrouter', 'xai', 'lm-studio'] as const) {
       expect([preset, await retention({ preset, baseUrl })]).toEqual([preset, undefined]);
     }
-    expect(await retention({ baseUrl, dialect: { longCacheModels: ['gpt-5.1'] } })).toBe('24h');
+    expect(await retention({ baseUrl, dialect: { longCache: true } })).toBe('24h');
   });
 
   test('has the options of the caller over all else', async () => {

@@ -1,23 +1,26 @@
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
+import type { ModelInfo } from '../contract/model-info.ts';
+import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
+import { commonEfforts, effortFor, sentSampling } from '../models/effort.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
+import { refuseUnsupported } from '../wire/check-request.ts';
 import { httpRequestTo } from '../wire/endpoint.ts';
 import { optionsFor, withProviderOptions } from '../wire/provider-options.ts';
 import { inputItems } from './messages.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
-import { isLongCacheModel } from './presets.ts';
 import { toolFields } from './tools.ts';
 
 export function responsesRequest(
   request: ModelRequest,
   options: ResponsesOptions,
   dialect: ResponsesDialect,
+  info: ModelInfo,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = responsesBody(request, options, dialect, warnings);
+  const body = responsesBody(request, options, dialect, { info, warnings });
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
@@ -25,16 +28,18 @@ function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
   dialect: ResponsesDialect,
-  warnings: string[],
+  { info, warnings }: { readonly info: ModelInfo; readonly warnings: string[] },
 ): JsonObject {
   const { model } = options;
-  const { id, longCacheModels, hasPromptCacheKey } = dialect;
-  const { maxOutputTokens, temperature, topP, cache } = request;
+  const { id, longCache, hasPromptCacheKey } = dialect;
+  const { maxOutputTokens, cache } = request;
+  const { temperature, topP } = sentSampling(request, { model, info, warnings });
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
+  refuseUnsupported(request, 'the Responses API', ['candidates']);
   // Cache retention is only a hint. It must not make a request fail.
-  const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
+  const isLongLived = cache?.longLived === true && longCache && info.longCache === true;
   const { background = false, sendsOnlyNew = false } = options;
   const isStored = options.store ?? (background || sendsOnlyNew);
   const store = optionsFor(id, request)['store'] ?? isStored;
@@ -44,8 +49,9 @@ function responsesBody(
     input: inputItems(messages, { ...dialect, isStored: store !== false }),
     stream: true,
     store,
+    ...(request.logprobs === undefined ? {} : { top_logprobs: request.logprobs }),
     ...(background ? { background } : {}),
-    ...reasoningFields(request, options, store !== false),
+    ...reasoningFields(request, options, info, store !== false),
     ...outputFields(request, warnings),
     ...toolFields(request, options, dialect, warnings),
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
@@ -57,37 +63,31 @@ function responsesBody(
   return withProviderOptions(body, id, request);
 }
 
-const efforts: { readonly [Effort in ReasoningEffort]: string } = {
-  none: 'none',
-  minimal: 'minimal',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  max: 'xhigh',
-};
-
 function reasoningFields(
-  { reasoning }: ModelRequest,
-  { model, reasoningSummary, encryptedReasoning }: ResponsesOptions,
+  request: ModelRequest,
+  { reasoningSummary, encryptedReasoning }: ResponsesOptions,
+  { reasons, efforts = commonEfforts }: ModelInfo,
   isStored: boolean,
 ): JsonObject {
+  // OpenAI's models without reasoning reject all of these fields.
+  const reasoning = reasons === false ? undefined : request.reasoning;
+  const effort = reasoning === undefined ? undefined : effortFor(reasoning, efforts);
   const isAsked = reasoning !== undefined && reasoning !== 'none';
   // Without a summary the reasoning is invisible.
   const summary = reasoningSummary ?? (isAsked ? 'auto' : 'none');
   const settings = {
-    ...(reasoning === undefined ? {} : { effort: efforts[reasoning] }),
+    ...(effort === undefined ? {} : { effort }),
     ...(summary === 'none' ? {} : { summary }),
   };
-  const isSealed = encryptedReasoning ?? (!isStored && (isAsked || !isWithoutReasoning(model)));
+  const isSealed = encryptedReasoning ?? (!isStored && reasons !== false);
+  const include = [
+    ...(isSealed ? ['reasoning.encrypted_content'] : []),
+    ...(request.logprobs === undefined ? [] : ['message.output_text.logprobs']),
+  ];
   return {
     ...(Object.keys(settings).length === 0 ? {} : { reasoning: settings }),
-    ...(isSealed ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...(include.length === 0 ? {} : { include }),
   };
-}
-
-/** OpenAI's models without reasoning reject the field. */
-function isWithoutReasoning(model: string): boolean {
-  return /(?:^|\/)(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(model);
 }
 
 function outputFields({ output }: ModelRequest, warnings: string[]): JsonObject {

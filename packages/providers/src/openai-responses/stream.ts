@@ -1,10 +1,16 @@
-import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import type { JsonObject, JsonValue, ResponseTimings, SafetyRating, Stop } from '@millrace/core';
+import {
+  filterRatings,
+  millisOf,
+  moderationRatings,
+  SafetyRatings,
+} from '../answer/reported-details.ts';
 import type { BuiltInTool } from '../contract/built-in-tool.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
-import type { ReaderContext, ResponseDetails, Resumption, WireReader } from '../wire/wire.ts';
+import type { ReaderContext, ReportedResponse, Resumption, WireReader } from '../wire/wire.ts';
 import { isInContainer } from './built-ins/built-in-calls.ts';
 import {
   failureOf,
@@ -23,20 +29,27 @@ interface ResponsesReaderOptions {
   readonly runsCustomCalls?: boolean;
   /** Called with a response that is complete. */
   readonly onWhole?: (response: JsonObject) => void;
+  /** Whether the server reports that it cut an answer. Default: true. */
+  readonly reportsCut?: boolean;
 }
 
 /** Reads one response of the Responses API. */
 export class ResponsesReader implements WireReader {
   readonly #items: OutputItems;
-  #details: ResponseDetails = {};
+  #details: ReportedResponse = {};
+  readonly #safety = new SafetyRatings();
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
+  /** The number of tokens at which an unreported cut is assumed. */
+  readonly #cutTokens: number;
   readonly #onWhole: ResponsesReaderOptions['onWhole'];
   #sequence = -1;
 
   constructor(context: ReaderContext, owner: StateOwner, options: ResponsesReaderOptions = {}) {
-    const { extraTools = [], runsCustomCalls = false, onWhole } = options;
+    const { extraTools = [], runsCustomCalls = false, onWhole, reportsCut = true } = options;
+    const { maxOutputTokens = Number.POSITIVE_INFINITY } = context.request;
+    this.#cutTokens = reportsCut ? Number.POSITIVE_INFINITY : maxOutputTokens;
     this.#onWhole = onWhole;
     const { tools = [] } = context.request;
     const extraNames = extraTools.flatMap((tool) => textIn(tool, 'name') ?? []);
@@ -64,7 +77,7 @@ export class ResponsesReader implements WireReader {
     return this.#stop === undefined ? 'reading' : 'over';
   }
 
-  get details(): ResponseDetails {
+  get details(): ReportedResponse {
     return this.#details;
   }
 
@@ -133,10 +146,20 @@ export class ResponsesReader implements WireReader {
 
   #updateDetails(response: JsonObject): void {
     const usage = objectIn(response, 'usage');
+    const known = this.#details;
+    this.#safety.add(moderationRatings(objectIn(response, 'moderation')));
+    for (const filter of objectsIn(response, 'content_filters'))
+      this.#safety.add(ratingsIn(filter));
     this.#details = {
-      usage: usage === undefined ? this.#details.usage : usageOf(usage),
-      model: textIn(response, 'model') ?? this.#details.model,
-      responseId: textIn(response, 'id') ?? this.#details.responseId,
+      usage: usage === undefined ? known.usage : usageOf(usage),
+      model: textIn(response, 'model') ?? known.model,
+      responseId: textIn(response, 'id') ?? known.responseId,
+      // The request sends `auto`, and the answer names the tier that was used.
+      serviceTier: textIn(response, 'service_tier') ?? known.serviceTier,
+      fingerprint: textIn(response, 'system_fingerprint') ?? known.fingerprint,
+      upstream: textIn(response, 'provider') ?? known.upstream,
+      safety: this.#safety.list,
+      timings: timingsIn(response) ?? known.timings,
     };
   }
 
@@ -148,7 +171,9 @@ export class ResponsesReader implements WireReader {
 
   #end(status: string, response: JsonObject): void {
     if (status === 'failed') throw failureOf(response);
-    const isWhole = status === 'completed' || status === 'done';
+    const isFinal = status === 'completed' || status === 'done';
+    const isCut = isFinal && (this.#details.usage?.output ?? 0) >= this.#cutTokens;
+    const isWhole = isFinal && !isCut;
     const output = objectsIn(response, 'output');
     const isLast = (index: number) => index === output.length - 1;
     const cut = (item: JsonObject, index: number) => markIncomplete(item, isLast(index));
@@ -156,10 +181,25 @@ export class ResponsesReader implements WireReader {
     this.#items.end(isWhole);
     if (isWhole) this.#onWhole?.(response);
     const { hasCalls, isRefused } = this.#items;
-    const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
+    const stop: Stop = isCut
+      ? { reason: 'length', raw: status, cause: 'max_output_tokens' }
+      : stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
     const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';
     this.#stop = isRefused && isAnswer ? { ...stop, reason: 'refusal' } : stop;
   }
+}
+
+/** One of Azure's filters: `{ source_type: 'prompt', content_filter_results }`. */
+function ratingsIn(filter: JsonObject): readonly SafetyRating[] {
+  const about = filter['source_type'] === 'prompt' ? 'input' : 'output';
+  return filterRatings(objectIn(filter, 'content_filter_results'), about);
+}
+
+/** The times at which the provider accepted and completed the response are in seconds. */
+function timingsIn({ created_at, completed_at }: JsonObject): ResponseTimings | undefined {
+  if (typeof created_at !== 'number' || typeof completed_at !== 'number') return undefined;
+  const totalMs = millisOf(completed_at - created_at);
+  return totalMs === undefined ? undefined : { totalMs };
 }
 
 const finalStatuses: ReadonlySet<string> = new Set([
@@ -174,7 +214,7 @@ type EventHandler = (items: OutputItems, event: JsonObject) => void;
 /** Events with a piece of content. */
 const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.delta': (items, event) =>
-    items.message(event).append(contentIndex(event), deltaOf(event), false),
+    items.message(event).append(contentIndex(event), deltaOf(event), false, event['logprobs']),
   'refusal.delta': (items, event) =>
     items.message(event).append(contentIndex(event), deltaOf(event), true),
   'function_call_arguments.delta': (items, event) =>
@@ -194,8 +234,11 @@ const deltaEvents: Readonly<Record<string, EventHandler>> = {
 
 /** Events that repeat a content as a whole. */
 const doneEvents: Readonly<Record<string, EventHandler>> = {
-  'output_text.done': (items, event) =>
-    items.message(event, true).setWhole(contentIndex(event), wholeText(event, 'text'), false),
+  'output_text.done': (items, event) => {
+    const message = items.message(event, true);
+    message.setWhole(contentIndex(event), wholeText(event, 'text'), false);
+    message.setLogprobs(contentIndex(event), event);
+  },
   'refusal.done': (items, event) =>
     items.message(event, true).setWhole(contentIndex(event), wholeText(event, 'refusal'), true),
   'function_call_arguments.done': (items, event) =>
@@ -245,6 +288,7 @@ function endContentPart(all: OutputItems, event: JsonObject, part: JsonObject): 
   const message = all.message(event, true);
   message.setWhole(at, refusal ?? text, refusal !== undefined);
   if (refusal === undefined) message.setCitations(at, part);
+  message.setLogprobs(at, part);
 }
 
 function deltaOf({ delta }: JsonObject): string {

@@ -1,4 +1,5 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
+import { billedIn, reportedCosts } from '../answer/reported-details.ts';
 import { countIn, objectIn } from '../json/fields.ts';
 
 /** Reads usage. It is marked `estimated` if input or output is missing. */
@@ -12,6 +13,7 @@ export function usageOf(usage: JsonObject): Usage {
   // Some servers count reasoning separately. The total reveals it.
   const apart = (input ?? 0) + (output ?? 0) + reasoning;
   const isApart = reasoning > 0 && countIn(usage, 'total_tokens') === apart;
+  const billed = billedOf(usage);
   return {
     ...noUsage,
     input: Math.max(input ?? 0, cacheRead + cacheWrite),
@@ -20,5 +22,21 @@ export function usageOf(usage: JsonObject): Usage {
     cacheWrite,
     reasoning,
     estimated: input === undefined || output === undefined,
+    costs: reportedCosts(usage),
+    ...(billed === undefined ? {} : { billed }),
   };
+}
+
+/** Searches and other calls of hosted tools. xAI reports them. */
+function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefined {
+  const details = objectIn(usage, 'server_side_tool_usage_details');
+  const calls = countIn(usage, 'num_server_side_tools_used');
+  const sources = countIn(usage, 'num_sources_used');
+  return billedIn(
+    calls === undefined || details !== undefined
+      ? undefined
+      : { num_server_side_tools_used: calls },
+    sources === undefined ? undefined : { num_sources_used: sources },
+    details,
+  );
 }

@@ -11,6 +11,7 @@ import {
   toolCallEvent,
   usageEvent,
 } from '../testing/chat-events.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { complete } from './complete.ts';
 import { createProvider } from './create-provider.ts';
@@ -23,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const chat = () => openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
-const request = { items: [] };
+const request = { items: helloItems };
 
 describe('complete', () => {
   test('gives the item, its text, why it stopped and what it used', async () => {
@@ -117,7 +118,7 @@ describe('complete', () => {
       streamReply([sseText(textEvent('a'), finishEvent())]),
     );
     const output = { name: 'answer', schema: {} };
-    expect(await chat().complete({ items: [], output })).toMatchObject({
+    expect(await chat().complete({ items: helloItems, output })).toMatchObject({
       value: { a: 1 },
       text: '',
     });

@@ -1,4 +1,5 @@
 import { encodeTranscript, type JsonObject } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts';
 import { complete } from './complete.ts';
@@ -9,6 +10,7 @@ export function createProvider(
   model: string,
   stream: Stream,
   describe?: Provider['describe'],
+  info?: ModelInfo,
 ): Provider {
   return {
     id,
@@ -16,6 +18,7 @@ export function createProvider(
     stream,
     complete: (request, options) => complete({ id, stream }, request, options),
     ...(describe && { describe }),
+    ...(info && { info }),
   };
 }
 

@@ -10,6 +10,7 @@ import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { splitAt } from '../scripted-server/index.ts';
 import { finishEvent, sseText, textEvent, toolCallEvent } from '../testing/chat-events.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { mapText, type PartTextChange, type TextChange } from './map-text.ts';
 import { wrapProvider } from './wrap-provider.ts';
 
@@ -92,12 +93,12 @@ describe('text that is changed', () => {
     sseText(textEvent('{"a":'), textEvent('1}'), thought('why'), finishEvent()),
   ]);
 
-  const output: ModelRequest = { items: [], output: { name: 'answer', schema: {} } };
+  const output: ModelRequest = { items: helloItems, output: { name: 'answer', schema: {} } };
 
   test('is only text: reasoning and calls stay', async () => {
     const events = [textEvent('a'), thought('why'), toolCallEvent('{"a":1}', 'add'), finishEvent()];
     const loud = mapped(chat(fetchOf([sseText(...events)]).fetch), (chunk) => chunk.toUpperCase());
-    const { item } = await loud.complete({ items: [] });
+    const { item } = await loud.complete({ items: helloItems });
     expect(item.parts).toMatchObject([
       { kind: 'text', text: 'A' },
       { kind: 'reasoning', text: 'why' },
@@ -125,7 +126,7 @@ describe('text that is changed', () => {
   test('stays a value where it never streamed as text', async () => {
     const parts: readonly Part[] = [{ kind: 'structured', value: 'secret' }];
     const loud = mapped(scriptedProvider([{ content: { parts } }]), () => '');
-    expect((await loud.complete({ items: [] })).item.parts).toEqual(parts);
+    expect((await loud.complete({ items: helloItems })).item.parts).toEqual(parts);
   });
 
   test('that came whole is changed in one piece', async () => {
@@ -201,7 +202,10 @@ describe('a change that remembers', () => {
     const again = hiding('a');
     const { fetch } = fetchOf([sseText(textEvent('["a'), textEvent('"]'), finishEvent())]);
     const output = { name: 'answer', schema: {} };
-    const { value } = await mapped(chat(fetch), again.change).complete({ items: [], output });
+    const { value } = await mapped(chat(fetch), again.change).complete({
+      items: helloItems,
+      output,
+    });
     expect(value).toEqual(['*']);
     expect(again.made).toEqual(['open', 'ended']);
   });

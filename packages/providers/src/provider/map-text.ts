@@ -1,11 +1,22 @@
-import { type CommitWhole, type Delta, type Part, type PartId, parseJson } from '@millrace/core';
+import {
+  type CommitWhole,
+  type Delta,
+  type Part,
+  type PartEnd,
+  type PartId,
+  type PartKind,
+  parseJson,
+} from '@millrace/core';
 import type { StreamStep } from '../contract/provider.ts';
 
 /**
  * Changes the text parts of a stream. Each chunk goes through `change`; positions and lengths are
  * adjusted. A structured part that streamed as text is changed as JSON, and becomes a text part if it
- * is no longer valid JSON. Reasoning, calls and other values stay the same. Use it in a wrapper that
- * hides, replaces or translates text while it streams.
+ * is no longer valid JSON. Calls and other values stay the same, and so does reasoning, unless `kinds`
+ * names it. Use it in a wrapper that hides, replaces or translates text while it streams.
+ *
+ * A part that changed loses its signature and its provider state if it is reasoning, because a
+ * provider would reject them, and also if it is text and the change reports `hasChanged`.
  *
  * A function of chunks gets one chunk at a time, and chunks can end anywhere. To find text that spans
  * two chunks, pass a function that creates a `PartTextChange` with state for each part.
@@ -31,8 +42,9 @@ import type { StreamStep } from '../contract/provider.ts';
 export async function* mapText(
   steps: AsyncIterable<StreamStep>,
   change: TextChange,
+  kinds: readonly ('text' | 'reasoning')[] = ['text'],
 ): AsyncGenerator<StreamStep> {
-  const texts = new OpenTextParts(change);
+  const texts = new OpenTextParts(change, kinds);
   for await (const step of steps) {
     yield { ...step, deltas: step.deltas.flatMap((delta) => texts.map(delta)) };
   }
@@ -41,17 +53,21 @@ export async function* mapText(
 /** Tracks the open text parts and their new lengths. */
 class OpenTextParts {
   readonly #change: TextChange;
-  readonly #open = new Map<PartId, { readonly text: ChangedText; length: number }>();
+  readonly #kinds: readonly string[];
+  readonly #open = new Map<PartId, OpenText>();
 
-  constructor(change: TextChange) {
+  constructor(change: TextChange, kinds: readonly string[]) {
     this.#change = change;
+    this.#kinds = kinds;
   }
 
   map(delta: Delta): readonly Delta[] {
     switch (delta.type) {
       case 'begin_part':
-        if (delta.kind === 'text')
-          this.#open.set(delta.partId, { text: new ChangedText(this.#change), length: 0 });
+        if (this.#kinds.includes(delta.kind)) {
+          const { kind } = delta;
+          this.#open.set(delta.partId, { kind, text: new ChangedText(this.#change), length: 0 });
+        }
         return [delta];
       case 'append_text':
         return this.#append(delta.partId, (text) => text.chunk(delta.chunk)) ?? [delta];
@@ -83,26 +99,49 @@ class OpenTextParts {
     const last = delta.part === undefined ? this.#append(partId, (text) => text.end()) : [];
     this.#open.delete(partId);
     if (delta.part !== undefined) return [this.#whole(delta, open !== undefined)];
-    return open === undefined ? [delta] : [...(last ?? []), { ...delta, length: open.length }];
+    if (open === undefined) return [delta];
+    const end = withoutState(delta, open.kind, open.text.hasChanged);
+    return [...(last ?? []), { ...end, length: open.length }];
   }
 
   #whole(delta: CommitWhole, wasText: boolean): Delta {
     const { part } = delta;
-    if (part.kind === 'text')
-      return { ...delta, part: { ...part, text: changeWholeText(part.text, this.#change) } };
+    if ((part.kind === 'text' || part.kind === 'reasoning') && this.#kinds.includes(part.kind)) {
+      const { text, hasChanged } = changeWholeText(part.text, this.#change);
+      return { ...delta, part: { ...withoutState(part, part.kind, hasChanged), text } };
+    }
     if (part.kind !== 'structured' || !wasText) return delta;
     return { ...delta, part: changeStructuredPart(part, this.#change) };
   }
+}
+
+interface OpenText {
+  readonly kind: PartKind;
+  readonly text: ChangedText;
+  length: number;
+}
+
+/** A signature and a state belong to the original text. */
+function withoutState<T extends PartEnd>(
+  end: T,
+  kind: PartKind,
+  hasChanged: boolean | undefined,
+): T {
+  const isStale = hasChanged ?? kind === 'reasoning';
+  if (!isStale) return end;
+  const { signature: _signed, providerState: _own, ...rest } = end;
+  return rest as T;
 }
 
 function changeStructuredPart(
   part: Part & { readonly kind: 'structured' },
   change: TextChange,
 ): Part {
-  const text = changeWholeText(JSON.stringify(part.value), change);
+  const { text, hasChanged } = changeWholeText(JSON.stringify(part.value), change);
+  const kept = withoutState(part, part.kind, hasChanged);
   const parsed = parseJson(text);
-  if (parsed.ok) return { ...part, value: parsed.value };
-  const { kind: _kind, value: _value, name: _name, ...rest } = part;
+  if (parsed.ok) return { ...kept, value: parsed.value };
+  const { kind: _kind, value: _value, name: _name, ...rest } = kept;
   return { ...rest, kind: 'text', text };
 }
 
@@ -114,6 +153,11 @@ export interface PartTextChange {
   chunk(text: string): string;
   /** Called when the part ends, complete or cut off. */
   end?(): string;
+  /**
+   * Whether the text so far differs from the original. Default: unknown. Then reasoning counts as
+   * changed, and text does not.
+   */
+  readonly hasChanged?: boolean;
 }
 
 /**
@@ -141,6 +185,11 @@ class ChangedText {
     return this.#paired(changed.chunk(text));
   }
 
+  /** Undefined if the change does not report it. */
+  get hasChanged(): boolean | undefined {
+    return this.#part?.hasChanged;
+  }
+
   end(): string {
     const text = this.#held + (this.#part?.end?.() ?? '');
     this.#held = '';
@@ -160,7 +209,8 @@ function endsInHighSurrogate(text: string): boolean {
   return last >= 0xd800 && last <= 0xdbff;
 }
 
-function changeWholeText(text: string, change: TextChange): string {
+function changeWholeText(text: string, change: TextChange) {
   const changed = new ChangedText(change);
-  return changed.chunk(text) + changed.end();
+  const whole = changed.chunk(text) + changed.end();
+  return { text: whole, hasChanged: changed.hasChanged };
 }

@@ -11,6 +11,7 @@ import {
   toolCallEvent,
   usageEvent,
 } from '../testing/chat-events.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { mapText } from './map-text.ts';
@@ -27,7 +28,7 @@ afterEach(async () => {
 });
 
 const chat = () => openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
-const request = { items: [] };
+const request = { items: helloItems };
 const answer = (text: string) => streamReply([sseText(textEvent(text), finishEvent(), usageEvent)]);
 
 describe('a wrapper', () => {
@@ -69,7 +70,7 @@ describe('a wrapper', () => {
       next({ ...asked, temperature: 0 }, context),
     );
     server.reply(answer('a'));
-    await colder.complete({ items: [], temperature: 1 });
+    await colder.complete({ items: helloItems, temperature: 1 });
     expect(server.requests[0]?.body).toMatchObject({ temperature: 0 });
   });
 

@@ -48,9 +48,14 @@ export type ProviderWrapper = (
  * });
  */
 export function wrapProvider(provider: Provider, wrapper: ProviderWrapper): Provider {
-  const { id, model, stream } = provider;
-  return createProvider(id, model, (request, context) =>
-    abortOnReturn((returned) => wrapper(request, withAbortSignal(context, returned), stream)),
+  const { id, model, stream, info } = provider;
+  return createProvider(
+    id,
+    model,
+    (request, context) =>
+      abortOnReturn((returned) => wrapper(request, withAbortSignal(context, returned), stream)),
+    undefined,
+    info,
   );
 }
 

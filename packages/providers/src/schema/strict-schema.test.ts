@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runs } from '../../../core/src/testing/runs.ts';
-import { strictSchemaFaults } from '../testing/rules/strict-schema.ts';
+import { strictSchemaFaults } from '../scripted-server/rules/strict-schema.ts';
 import { withoutOptionalNulls } from './optional-nulls.ts';
 import { anthropicStrictRules, openaiStrictRules, strictSchema } from './strict-schema.ts';
 

@@ -51,4 +51,9 @@ export {
   type Step,
 } from './script.ts';
 export type { ScriptedRequest } from './scripted-request.ts';
-export { type Script, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+export {
+  type Script,
+  type ScriptedServer,
+  type ScriptedServerOptions,
+  startScriptedServer,
+} from './scripted-server.ts';

@@ -2,7 +2,13 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createParser } from 'eventsource-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ScriptedServer, startScriptedServer, type WireName, wireEvents } from './index.ts';
+import {
+  type ScriptedServer,
+  startScriptedServer,
+  type WireName,
+  wireEvents,
+  wireOfPath,
+} from './index.ts';
 
 let server: ScriptedServer;
 beforeEach(async () => {
@@ -10,8 +16,20 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const post = (path: string, body: object) =>
-  fetch(server.url + path, { method: 'POST', body: JSON.stringify(body) });
+/** Posts a valid request of the path's wire, with more fields. */
+const post = (path: string, more: object = {}) =>
+  fetch(server.url + path, {
+    method: 'POST',
+    body: JSON.stringify({ ...bodies[wireOfPath(path.replace(/\?.*/, '')) ?? 'gemini'], ...more }),
+  });
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const bodies: Readonly<Record<WireName, object>> = {
+  anthropic: { model: 'm', max_tokens: 9, messages },
+  gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+  'openai-chat': { model: 'm', messages },
+  'openai-responses': { model: 'm', input: 'Hello' },
+};
 
 /** The data of a stream without `[DONE]`. */
 async function dataOf(response: Response): Promise<readonly string[]> {
@@ -34,7 +52,7 @@ describe('an answer', () => {
   ])('at %s comes as %s streams it, with the model that was asked', async (path, wire, options) => {
     const answer = { reasoning: 'hm', text: 'Hello you', usage };
     server.answer(answer, { pieces: 2 });
-    const response = await post(path, { model: 'm', ...options });
+    const response = await post(path, options);
     expect(response.status).toBe(200);
     expect(await dataOf(response)).toEqual(
       wireEvents(wire, { ...answer, model: 'm', id: '1' }, { pieces: 2 }),
@@ -72,7 +90,7 @@ describe('an answer', () => {
     ['/models/m:streamGenerateContent', 'send ?alt=sse'],
   ])('is rejected at %s: %s', async (path, message) => {
     server.answer({ text: 'a' });
-    const response = await post(path, {});
+    const response = await post(path);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       error: { message: expect.stringContaining(message) },

@@ -97,7 +97,8 @@ function asksForStream(wire: WireName, request: ScriptedRequest): boolean {
   return fieldsOf(request.body)['stream'] === true;
 }
 
-function modelOf(wire: WireName, request: ScriptedRequest): string | undefined {
+/** The model that a request asks for. */
+export function modelOf(wire: WireName, request: ScriptedRequest): string | undefined {
   if (wire === 'gemini') return /models\/([^/]+):/.exec(request.path)?.[1];
   const model = fieldsOf(request.body)['model'];
   return typeof model === 'string' ? model : undefined;

@@ -466,6 +466,71 @@ test('a request that is too large is disconnected', async () => {
   expect(server.requests).toEqual([]);
 });
 
+describe('a strict server', () => {
+  const post = (server: ScriptedServer, path: string, body: object) =>
+    fetch(server.url + path, { method: 'POST', body: JSON.stringify(body) });
+  const user = { role: 'user', content: 'Tide?' };
+  const message = 'temprature: unknown field';
+
+  test.each([
+    [
+      '/v1/messages',
+      { model: 'm', max_tokens: 9, messages: [user] },
+      {
+        type: 'error',
+        error: { type: 'invalid_request_error', message },
+        request_id: 'req_scripted',
+      },
+    ],
+    [
+      '/v1/chat/completions',
+      { model: 'm', messages: [user] },
+      { error: { message, type: 'invalid_request_error', param: null, code: null } },
+    ],
+    [
+      '/v1/responses',
+      { model: 'm', input: [user] },
+      { error: { message, type: 'invalid_request_error', param: null, code: null } },
+    ],
+    [
+      '/v1beta/models/m:streamGenerateContent',
+      { contents: [{ role: 'user', parts: [{ text: 'Tide?' }] }] },
+      { error: { code: 400, message, status: 'INVALID_ARGUMENT' } },
+    ],
+  ])('at %s rejects a bad request as the provider does', async (path, body, expected) => {
+    const server = await start([jsonReply(200, 'fine')]);
+    const refused = await post(server, path, { ...body, temprature: 1 });
+    expect([refused.status, await refused.json()]).toEqual([400, expected]);
+    expect(await (await post(server, path, body)).json()).toBe('fine');
+    expect(() => server.assertUsedUp()).toThrow(`POST ${path} was refused: ${message}`);
+  });
+
+  test('lists only the first faults', async () => {
+    const server = await start();
+    const many = Object.fromEntries(Array.from({ length: 9 }, (_, nth) => [`f${nth}`, nth]));
+    const refused = await post(server, '/responses', { model: 'm', input: 'Tide?', ...many });
+    const faults = [0, 1, 2, 3, 4].map((nth) => `f${nth}: unknown field`).join('; ');
+    expect(await refused.json()).toMatchObject({ error: { message: `${faults}; and 4 more` } });
+  });
+
+  test('can be turned off', async () => {
+    const server = await start([jsonReply(200, 'fine')], { strict: false });
+    expect(await (await post(server, '/v1/messages', {})).json()).toBe('fine');
+    server.assertUsedUp();
+  });
+
+  test('does not check other paths', async () => {
+    const server = await start(() => jsonReply(200, 'fine'));
+    expect(await (await post(server, '/v1/embeddings', { any: 1 })).json()).toBe('fine');
+    expect(await (await fetch(`${server.url}/v1/responses`)).json()).toBe('fine');
+  });
+
+  test('takes no other options', async () => {
+    const options = { stict: false } as object;
+    await expect(startScriptedServer([], options)).rejects.toMatchObject({ code: 'bad_script' });
+  });
+});
+
 describe('assertUsedUp', () => {
   test('throws while replies are unused', async () => {
     const server = await start([jsonReply(200, 1), jsonReply(200, 2)]);

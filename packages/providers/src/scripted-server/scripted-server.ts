@@ -4,15 +4,27 @@ import type { WireAnswer } from './answers/wire-answer.ts';
 import { Connection, playReply } from './connection.ts';
 import { type AnswerOptions, answerReply } from './replies.ts';
 import { errorMessage, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
+import { refusalOf } from './rules/refusal.ts';
 import { type Reply, ScriptedServerError } from './script.ts';
 import { RequestLog, readRequest, type ScriptedRequest } from './scripted-request.ts';
 
 /** The replies of the server in order, or a function that creates a reply for every request. */
 export type Script = readonly ScriptedReply[] | ReplyFunction;
 
+/** Options of `startScriptedServer`. */
+export interface ScriptedServerOptions {
+  /**
+   * Whether requests that the real provider would reject get status 400 with the provider's own error
+   * body, instead of the next reply. `assertUsedUp` reports them. Paths of no known wire are not
+   * checked. Default: true.
+   */
+  readonly strict?: boolean | undefined;
+}
+
 /**
  * A real HTTP server on loopback that sends scripted replies, for tests and examples. Each complete
- * request gets the next reply. A request without a reply gets status 400.
+ * request gets the next reply. A request without a reply gets status 400, as does a request that the
+ * real provider would reject.
  *
  * @example
  * const server = await startScriptedServer();
@@ -26,6 +38,7 @@ export class ScriptedServer implements AsyncDisposable {
   readonly url: string;
   readonly #http: Server;
   readonly #replies: ReplyQueue;
+  readonly #isStrict: boolean;
   readonly #log = new RequestLog();
   readonly #connections = new Map<Socket, Connection>();
   readonly #pending = new Set<Promise<void>>();
@@ -33,9 +46,10 @@ export class ScriptedServer implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   /** Expects a server that is already listening. Use `startScriptedServer` instead. */
-  constructor(http: Server, replies: ReplyQueue) {
+  constructor(http: Server, replies: ReplyQueue, isStrict: boolean) {
     this.#http = http;
     this.#replies = replies;
+    this.#isStrict = isStrict;
     this.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
     http.on('connection', (socket) => this.#connect(socket));
     http.on('request', (incoming, response) => this.#start(incoming, response));
@@ -132,13 +146,22 @@ export class ScriptedServer implements AsyncDisposable {
 
   /** Returns undefined if the connection closed before the reply was ready. */
   async #replyTo(request: ScriptedRequest, connection: Connection): Promise<Reply | undefined> {
+    const refusal = this.#isStrict ? refusalOf(request) : undefined;
+    if (refusal !== undefined) {
+      this.#replies.reportDeviation(refusal.message);
+      return refusal.reply;
+    }
     const taken = this.#replies.take(request);
     return Promise.race([taken, connection.closed.then(() => undefined)]);
   }
 }
 
 /** Starts a server on a free port of 127.0.0.1. */
-export async function startScriptedServer(script: Script = []): Promise<ScriptedServer> {
+export async function startScriptedServer(
+  script: Script = [],
+  options: ScriptedServerOptions = {},
+): Promise<ScriptedServer> {
+  const isStrict = readStrict(options);
   const isFunction = typeof script === 'function';
   const replies = new ReplyQueue(isFunction ? script : undefined);
   if (!isFunction) for (const reply of script) replies.add(reply);
@@ -148,5 +171,16 @@ export async function startScriptedServer(script: Script = []): Promise<Scripted
     http.once('error', reject);
     http.listen(0, '127.0.0.1', resolve);
   });
-  return new ScriptedServer(http, replies);
+  return new ScriptedServer(http, replies, isStrict);
+}
+
+function readStrict(options: ScriptedServerOptions): boolean {
+  const unknown = Object.keys(options).find((name) => name !== 'strict');
+  if (unknown !== undefined) {
+    throw new ScriptedServerError(
+      'bad_script',
+      `Unknown option ${unknown}; the only one is strict`,
+    );
+  }
+  return options.strict ?? true;
 }

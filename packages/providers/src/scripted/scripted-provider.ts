@@ -1,4 +1,5 @@
 import { DeltaWriter, MillraceError, noUsage } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, Stream, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
@@ -14,6 +15,11 @@ export interface ScriptedOptions {
   readonly id?: string | undefined;
   /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
+  /**
+   * What is known about the model. Default: only that answers report their cost, so that `maxCost`
+   * can be used.
+   */
+  readonly info?: ModelInfo | undefined;
   /** How text is split into deltas. Default: `character`. */
   readonly pieces?: ScriptedPieces | undefined;
   /** Delay between two steps in milliseconds. Default: 0. */
@@ -49,6 +55,7 @@ export function scriptedProvider(
   options: ScriptedOptions = {},
 ): ScriptedProvider {
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
+  const { info = { prices: 'reported' } } = options;
   const calls: ScriptedCall[] = [];
   const stream: Stream = (request, context) =>
     abortOnReturn((readerClosed) => {
@@ -63,7 +70,8 @@ export function scriptedProvider(
       });
     });
   const assertUsedUp = () => assertCount(script.length, calls.length);
-  return { ...createProvider(id, model, stream, describeModelRequest), calls, assertUsedUp };
+  const provider = createProvider(id, model, stream, describeModelRequest, info);
+  return { ...provider, calls, assertUsedUp };
 }
 
 function assertCount(scripted: number, asked: number): void {

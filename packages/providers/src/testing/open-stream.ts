@@ -1,6 +1,7 @@
 import { countingIds } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamStep } from '../contract/provider.ts';
+import { helloItems } from './hello-items.ts';
 
 /** A provider stream that a test reads step by step. */
 interface OpenStream {
@@ -17,7 +18,7 @@ interface OpenStream {
 export function openStream(
   { stream }: Provider,
   signal?: AbortSignal,
-  request: ModelRequest = { items: [] },
+  request: ModelRequest = { items: helloItems },
 ): OpenStream {
   const ids = countingIds();
   const item = { id: ids.item(), turn: 1, attempt: 1 };

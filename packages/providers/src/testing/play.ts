@@ -1,7 +1,8 @@
-import { countingIds, type Delta, itemId } from '@millrace/core';
+import { countingIds, type Delta } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf } from './fetch-of.ts';
+import { helloItems } from './hello-items.ts';
 import { hasSharedRecordings, recordingsOf, type Wire } from './recordings.ts';
 import type { WireUnderTest } from './wire-table.ts';
 
@@ -9,16 +10,19 @@ import type { WireUnderTest } from './wire-table.ts';
 export interface RecordingCase {
   readonly name: string;
   readonly lines: readonly string[];
+  /** True for fixtures of this package, which are always there. */
+  readonly isOwn?: boolean;
 }
 
 if (!hasSharedRecordings)
   console.log('no ../shared/recordings: only the fixtures of this package are read');
 
 export function casesOf(wire: Wire): readonly RecordingCase[] {
-  return recordingsOf(wire).flatMap(({ name, responses }) =>
+  return recordingsOf(wire).flatMap(({ name, responses, origin }) =>
     responses.map((lines, index) => ({
       name: responses.length === 1 ? name : `${name}, response ${index + 1}`,
       lines,
+      isOwn: origin === 'own',
     })),
   );
 }
@@ -30,9 +34,7 @@ interface Played {
   readonly reads: number;
 }
 
-const hello: ModelRequest = {
-  items: [{ id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
-};
+const hello: ModelRequest = { items: helloItems };
 
 /** Sends a request to a wire whose response consists of these chunks. */
 export async function play(

@@ -15,6 +15,7 @@ import {
   usageEvent,
 } from '../testing/chat-events.ts';
 import { createControlledBody } from '../testing/controlled-body.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -34,7 +35,7 @@ afterEach(async () => {
 });
 watchRejections();
 
-const request = { items: [] };
+const request = { items: helloItems };
 const aborted = { reason: 'aborted', cause: 'aborted' };
 
 const chat = (options: Partial<ChatOptions> = {}) =>

@@ -11,6 +11,7 @@ import {
 } from '../scripted-server/index.ts';
 import { finishEvent, sseText, textEvent } from '../testing/chat-events.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -31,7 +32,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
   openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'test-key-of-nobody', clock, ...options });
 
 const asked = (name: string) => ({
-  items: [],
+  items: helloItems,
   providerOptions: { 'openai-compatible': { user: name } },
 });
 const names = () => server.requests.map(({ body }) => (body as { user: string }).user);
@@ -133,7 +134,10 @@ describe('concurrent requests', () => {
   });
 
   test('one that could not be built frees its place', async () => {
-    const bad = { items: [], providerOptions: { openai: { big: 1n as unknown as number } } };
+    const bad = {
+      items: helloItems,
+      providerOptions: { openai: { big: 1n as unknown as number } },
+    };
     const provider = chat({ maxConcurrentRequests: 1 });
     expect((await provider.complete(bad)).error?.kind).toBe('invalid_request');
     server.reply(streamReply([sseText(textEvent('second'), finishEvent())]));

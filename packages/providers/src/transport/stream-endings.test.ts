@@ -28,6 +28,7 @@ import {
 } from '../testing/chat-events.ts';
 import { createControlledBody } from '../testing/controlled-body.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
@@ -48,7 +49,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
   openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'test-key-of-nobody', clock, ...options });
 
 const complete = (options?: Partial<ChatOptions>) =>
-  chat(options).complete({ items: [] }, { ids: countingIds() });
+  chat(options).complete({ items: helloItems }, { ids: countingIds() });
 
 /** The completion of these bytes in one read. */
 const completeBytes = (
@@ -633,7 +634,7 @@ describe('§1.10 compression', () => {
     const steps: readonly Step[] = [zipped, { type: 'wait', for: gate }, garbage];
     server.reply(streamReply(steps, { 'content-encoding': 'gzip' }));
     const options = { ids: countingIds(), onStep: () => gate.open() };
-    const result = await chat().complete({ items: [] }, options);
+    const result = await chat().complete({ items: helloItems }, options);
     expect(ends(result)).toEqual({ text: 'a', reason: 'error', kind: 'network' });
     expect(result.error?.retryable).toBe(true);
   });
@@ -646,7 +647,7 @@ describe('§1.10 compression', () => {
         streamReply([sseText(textEvent('a')), { type: 'wait', for: gate }, { type: 'cut', how }]),
       );
       const result = await chat().complete(
-        { items: [] },
+        { items: helloItems },
         { ids: countingIds(), onStep: () => gate.open() },
       );
       expect(ends(result)).toEqual({ text: 'a', reason: 'error', kind: 'network' });

@@ -5,6 +5,7 @@ import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { finishEvent, sseText, textEvent, toolCallEvent } from '../testing/chat-events.ts';
 import { createControlledBody } from '../testing/controlled-body.ts';
+import { helloItems } from '../testing/hello-items.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -176,7 +177,7 @@ describe('an idle stream', () => {
 
   test('is measured from the last byte, not from the first', async () => {
     const body = createControlledBody();
-    const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
+    const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: helloItems });
     for (let nth = 0; nth < 4; nth++) {
       await body.waitForRead();
       body.send(sseText(textEvent('a')));
@@ -193,7 +194,7 @@ describe('an idle stream', () => {
 describe('the whole response', () => {
   test('has a timeout of its own, even while data arrives', async () => {
     const body = createControlledBody();
-    const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
+    const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: helloItems });
     for (let nth = 0; nth < 10; nth++) {
       await body.waitForRead();
       body.send(sseText(textEvent('a')));
@@ -224,7 +225,7 @@ describe('the whole response', () => {
     );
     const first = openStream(provider);
     await first.next();
-    const second = provider.complete({ items: [] }, { ids: countingIds() });
+    const second = provider.complete({ items: helloItems }, { ids: countingIds() });
     const last = first.next();
     clock.advance(2000);
     expect((await last)?.end?.error?.kind).toBe('timeout');
@@ -250,7 +251,7 @@ describe('the body of an error', () => {
   test('may break off: the status is enough', async () => {
     const headers = { 'content-length': '1000' };
     server.reply({ status: 401, headers, steps: ['{"error":', { type: 'cut' }] });
-    expect((await chat().complete({ items: [] })).error).toMatchObject({
+    expect((await chat().complete({ items: helloItems })).error).toMatchObject({
       kind: 'auth',
       status: 401,
     });
@@ -276,7 +277,7 @@ describe('the options', () => {
       totalTimeoutMs: Infinity,
     };
     const body = createControlledBody();
-    const ending = chat({ fetch: body.fetch, timeouts: endless }).complete({ items: [] });
+    const ending = chat({ fetch: body.fetch, timeouts: endless }).complete({ items: helloItems });
     await body.waitForRead();
     clock.advance(1e9);
     body.send(sseText(textEvent('a')));

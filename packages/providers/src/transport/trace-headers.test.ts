@@ -7,6 +7,7 @@ import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
 import { type ScriptedServer, startScriptedServer } from '../scripted-server/index.ts';
+import { helloItems } from '../testing/hello-items.ts';
 
 let server: ScriptedServer;
 beforeEach(async () => {
@@ -22,7 +23,10 @@ async function sent(
 ) {
   server.answer({ text: 'Hi' });
   const provider = openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'k', ...options });
-  const { error } = await provider.complete({ items: [] }, { ids: countingIds(), ...given });
+  const { error } = await provider.complete(
+    { items: helloItems },
+    { ids: countingIds(), ...given },
+  );
   expect(error).toBeUndefined();
   const { headers } = server.requests.at(-1) ?? expect.fail();
   return [headers['traceparent'], headers['tracestate']];

@@ -1,8 +1,9 @@
 import { fault } from '../errors/wire-fault.ts';
+import type { ModelInfoOptions } from '../models/known-traits.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 
 /** Options of every HTTP provider. They are read once, when the provider is created. */
-export interface ApiOptions extends TransportOptions {
+export interface ApiOptions extends TransportOptions, ModelInfoOptions {
   /** The model's name, as the API expects it. */
   readonly model: string;
   /**

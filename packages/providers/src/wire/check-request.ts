@@ -10,6 +10,7 @@ import {
   checkObject,
   checkOneOf,
   checkText,
+  checkWhole,
   type Fields,
 } from './check-shape.ts';
 
@@ -28,9 +29,28 @@ export function checkRequest(given: ModelRequest): void {
   for (const name of ['maxOutputTokens', 'temperature', 'topP']) {
     ifGiven(request, name, checkNumber);
   }
+  ifGiven(request, 'candidates', (count, path) => checkWhole(count, path, 1, 128));
+  ifGiven(request, 'logprobs', (count, path) => checkWhole(count, path, 0, 20));
   ifGiven(request, 'stopSequences', (texts) => checkEach(texts, 'stopSequences', checkText));
   ifGiven(request, 'cache', checkCache);
   ifGiven(request, 'providerOptions', checkJsonObject);
+}
+
+/**
+ * Throws if the request asks for something that an API does not have. An answer without it would
+ * not be what the caller asked for.
+ */
+export function refuseUnsupported(
+  request: ModelRequest,
+  api: string,
+  names: readonly ('candidates' | 'logprobs')[],
+): void {
+  for (const name of names) {
+    const isDefault = name === 'candidates' && request.candidates === 1;
+    if (request[name] === undefined || isDefault) continue;
+    const what = { candidates: 'only one answer', logprobs: 'no log probabilities' }[name];
+    throw fault('invalid_request', `${api} has ${what}; leave ${name} out`);
+  }
 }
 
 const itemKinds: readonly ItemKind[] = [

@@ -29,6 +29,16 @@ export function checkNumber(value: unknown, path: string): void {
   if (!Number.isFinite(value)) throw fault('invalid_request', `${path} is ${value}`);
 }
 
+export function checkWhole(value: unknown, path: string, least: number, most: number): void {
+  checkNumber(value, path);
+  const isInside = Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+  if (isInside) return;
+  throw fault(
+    'invalid_request',
+    `${path} is ${value}; use a whole number from ${least} to ${most}`,
+  );
+}
+
 /**
  * Checks that the value is one of the options. A wrong string is quoted, because it is probably a
  * typing mistake.

@@ -17,7 +17,7 @@ export class Citations {
 
   /** Returns true if the citation is new. */
   add({ url, title, raw }: Citation): boolean {
-    const key = typeof raw === 'string' ? raw : JSON.stringify(raw);
+    const key = keyOf(raw);
     if (this.#byKey.has(key) || this.#byKey.size >= maxCitations) return false;
     const known = {
       ...(url === undefined ? {} : { url }),
@@ -25,6 +25,11 @@ export class Citations {
     };
     this.#byKey.set(key, { ...known, raw });
     return true;
+  }
+
+  /** The position of a citation in the list, by its original form. -1 if it is not in the list. */
+  positionOf(raw: JsonValue): number {
+    return [...this.#byKey.keys()].indexOf(keyOf(raw));
   }
 
   get isEmpty(): boolean {
@@ -35,4 +40,8 @@ export class Citations {
   get metadata(): JsonObject {
     return { citations: [...this.#byKey.values()] };
   }
+}
+
+function keyOf(raw: JsonValue): string {
+  return typeof raw === 'string' ? raw : JSON.stringify(raw);
 }

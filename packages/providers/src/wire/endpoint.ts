@@ -1,5 +1,7 @@
 import type { JsonObject } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import { fault } from '../errors/wire-fault.ts';
+import { modelInfo } from '../models/known-traits.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
   type ApiOptions,
@@ -33,6 +35,8 @@ export interface Endpoint {
   readonly needsKey: boolean;
   /** The header with the API key. */
   readonly keyHeader: 'authorization' | 'api-key';
+  /** Whether the server reports the cost of each answer. */
+  readonly reportsCost: boolean;
 }
 
 /**
@@ -45,6 +49,7 @@ export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
   keyVariables: [],
   needsKey: false,
   keyHeader: 'authorization',
+  reportsCost: false,
 };
 
 export function httpRequestTo(
@@ -100,6 +105,14 @@ function azureBase(base: string): string {
   return /^[a-z]+:\/\/[^/]+$/i.test(base) ? `${base}/openai` : base.replace(/\/v1$/, '');
 }
 
+/** What is known about the model at a server. A preset's server at another address is another one. */
+export function infoAt({ id, baseUrl, reportsCost }: Endpoint, options: ApiOptions): ModelInfo {
+  const isKnownAddress = baseUrl === undefined || id.includes('@');
+  const server = isKnownAddress ? id : serverId(id, options.baseUrl, baseUrl);
+  const info = modelInfo(server, options.model, options);
+  return reportsCost ? { ...info, prices: 'reported' } : info;
+}
+
 export interface DialectOptions<Dialect, Preset> {
   readonly preset?: Preset | undefined;
   readonly dialect?: Partial<Dialect> | undefined;
@@ -130,10 +143,14 @@ function unknownPreset(preset: string, names: readonly string[]): TypeError {
 }
 
 /**
- * The id of an unknown server, derived from its host. State of one server must not go to another
- * server that has a model of the same name.
+ * The id of a server, with its host if it is not the API's own. State of one server must not go to
+ * another server that has a model of the same name.
  */
-function serverId(id: string, address: string | URL | undefined): string {
-  const given = String(address ?? '').trim();
-  return URL.canParse(given) ? `${id}@${new URL(given).host}` : id;
+export function serverId(id: string, address: string | URL | undefined, own?: string): string {
+  const host = hostOf(address);
+  return host === undefined || host === hostOf(own) ? id : `${id}@${host}`;
+}
+
+function hostOf(address: string | URL | undefined): string | undefined {
+  return URL.parse(String(address ?? '').trim())?.host;
 }

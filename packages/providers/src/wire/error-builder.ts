@@ -35,6 +35,8 @@ export class ErrorBuilder {
   response: Response | undefined;
   /** The length of the request body. It is used to classify an error response without a body. */
   sentLength: () => number = () => 0;
+  /** The URL of the request. */
+  url = '';
 
   constructor(provider: string, clock: Clock) {
     this.#provider = provider;
@@ -80,6 +82,13 @@ export class ErrorBuilder {
   }
 
   #fromNetworkFailure(failure: NetworkFailure): ProviderError {
+    const refusedBy = /ECONNREFUSED/.test(failure.message) ? loopbackHost(this.url) : undefined;
+    if (refusedBy !== undefined) {
+      const cause = this.#redactedCause(failure);
+      const reason = `nothing listens at ${refusedBy}; start the server there`;
+      // The server may restart, so one more attempt is useful. Waiting longer is not.
+      return this.#create('network', reason, cause, { retry: 'once' });
+    }
     // An invalid address never becomes valid, so a retry is useless.
     const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
     const kind = isAddress ? 'network' : 'invalid_request';
@@ -101,7 +110,13 @@ export class ErrorBuilder {
     kind: ProviderErrorKind,
     reason: string,
     cause?: unknown,
-    { codes = [], status, requestId, retryAfterMs }: Partial<ErrorReport> = {},
+    {
+      codes = [],
+      status,
+      requestId,
+      retryAfterMs,
+      retry,
+    }: Partial<ErrorReport> & { readonly retry?: RetryAdvice } = {},
   ): ProviderError {
     const headers = this.response?.headers;
     const sentId = requestIdHeaders.flatMap((name) => headers?.get(name) ?? [])[0];
@@ -111,7 +126,7 @@ export class ErrorBuilder {
       providerCode: this.#redactedText(codes[0]),
       requestId: this.#redactedText(requestId ?? sentId),
       retryAfterMs: this.#delay(kind, retryAfterMs),
-      retry: this.#retryAdvice(kind),
+      retry: retry ?? this.#retryAdvice(kind),
       cause,
     });
   }
@@ -157,6 +172,14 @@ export class ErrorBuilder {
   get #failedStatus(): number | undefined {
     return this.response === undefined || this.response.ok ? undefined : this.response.status;
   }
+}
+
+/** The host and port, if the server is on this machine. A refused port of another host may recover. */
+function loopbackHost(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  if (parsed === null) return undefined;
+  const { hostname, host } = parsed;
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname) ? host : undefined;
 }
 
 function errorReportOfField(text: string): ErrorReport {

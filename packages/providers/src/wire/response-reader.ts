@@ -1,10 +1,20 @@
-import { type Delta, type DeltaWriter, type JsonValue, parseJson, type Stop } from '@millrace/core';
+import {
+  type Delta,
+  type DeltaWriter,
+  type JsonValue,
+  type Part,
+  type PartStart,
+  parseJson,
+  type Stop,
+} from '@millrace/core';
+import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
+import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { AwsEventStreamReader } from '../transport/aws-event-stream.ts';
 import { Interrupted } from '../transport/failures.ts';
@@ -31,6 +41,8 @@ export class ResponseReader {
   #http: HttpRequest | undefined;
   #messages = 0;
   #writtenLength = 0;
+  /** The tools that the model called. Blocks of hosted tools count without a name. */
+  readonly #calledTools = new Set<string | undefined>();
   #sawDone = false;
   #isEnding = false;
 
@@ -58,6 +70,7 @@ export class ResponseReader {
     this.#errors.redactSecrets(secretsOf(built));
     const http = await this.#authorized(built, exchange);
     this.#errors.sentLength = () => bodyLength(http.body);
+    this.#errors.url = http.url;
     const response = await exchange.open(http);
     this.#errors.response = response;
     if (!response.ok) throw await readFailure(response, exchange);
@@ -114,6 +127,8 @@ export class ResponseReader {
     const deltas = this.#writer.take();
     for (const delta of deltas) {
       if (delta.type === 'append_text') this.#writtenLength += delta.chunk.length;
+      else if (delta.type === 'begin_part') this.#recordCall(delta);
+      else if (delta.type === 'commit_part' && delta.part) this.#recordCall(delta.part);
     }
     return deltas;
   }
@@ -125,7 +140,15 @@ export class ResponseReader {
     if (this.#reader.progress === 'reading') throw this.#truncated();
     const stop = this.#reader.finish();
     const deltas = this.take();
-    return { deltas, end: { stop, ...this.#endDetails() } };
+    const ignored = ignoredToolChoice(stop, this.#context.request, this.#calledTools);
+    if (ignored === undefined) return { deltas, end: { stop, ...this.#endDetails() } };
+    const { deltas: more, end } = this.fail(fault('model_output_invalid', ignored), undefined);
+    return { deltas: [...deltas, ...more], end };
+  }
+
+  #recordCall(part: PartStart | Part): void {
+    if (part.kind === 'tool_call') this.#calledTools.add(part.name);
+    else if (part.kind === 'custom') this.#calledTools.add(undefined);
   }
 
   /** Returns the last step of a response that failed, was cut off or was aborted. */
@@ -146,11 +169,16 @@ export class ResponseReader {
   }
 
   #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
-    const { usage, model, responseId } = this.#reader.details;
+    const { usage, ...reported } = this.#reader.details;
+    const { model, responseId } = reported;
+    const details = toDetails(reported);
+    const sentLength = () => this.#sentLength(mayHaveCost);
+    const total = completeUsage(usage, sentLength, this.#writtenLength);
     return {
-      usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
+      usage: withCost(total, this.#wire.info?.prices),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
+      ...(details === undefined ? {} : { details }),
       ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),
     };
   }
@@ -222,6 +250,23 @@ export class ResponseReader {
     const seen = this.#messages === 0 ? 'the answer is empty' : 'the last event is missing';
     return fault('truncated_stream', seen);
   }
+}
+
+/** The reason if the request required a call that a complete answer does not have. */
+function ignoredToolChoice(
+  { reason }: Stop,
+  { toolChoice, tools = [], output }: ModelRequest,
+  called: ReadonlySet<string | undefined>,
+): string | undefined {
+  const isComplete = reason === 'stop' || reason === 'tool_use';
+  // With an output schema the answer itself can be the required call.
+  if (!isComplete || toolChoice === undefined || output !== undefined) return undefined;
+  if (toolChoice === 'required' && called.size === 0 && tools.length > 0)
+    return 'it ignored the tool choice: the answer has no call';
+  if (typeof toolChoice === 'string' || called.has(toolChoice.name)) return undefined;
+  // Other names belong to tools that the provider runs.
+  if (!tools.some(({ name }) => name === toolChoice.name)) return undefined;
+  return `it ignored the tool choice: the answer does not call ${toolChoice.name}`;
 }
 
 const doneMarker = '[DONE]';

@@ -7,6 +7,7 @@ import {
   type RetractReason,
   type TextWriter,
 } from '@millrace/core';
+import { type LogprobEntry, Logprobs } from '../answer/logprobs.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 
 type TextEnd = Pick<EndOptions, 'providerState'>;
@@ -20,6 +21,8 @@ export class TextBlock {
   readonly #outputName: string | undefined;
   #json = '';
   #metadata: Metadata | undefined;
+  /** Undefined unless the request asked for them. */
+  #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, { output }: ModelRequest) {
     this.#outputName = output?.name;
@@ -36,26 +39,46 @@ export class TextBlock {
     if (this.#outputName !== undefined) this.#json += chunk;
   }
 
-  metadata(metadata: Metadata): void {
-    this.#metadata = metadata;
-    this.#part.metadata(metadata);
+  /** Sets fields of the metadata. Other fields stay. */
+  metadata(fields: Metadata): void {
+    this.#metadata = { ...this.#metadata, ...fields };
+    this.#part.metadata(this.#metadata);
+  }
+
+  /** Adds the log probabilities of tokens. They are written when the part is committed. */
+  logprobs(entries: readonly LogprobEntry[]): void {
+    this.#logprobs ??= new Logprobs();
+    this.#logprobs.add(entries);
+  }
+
+  /** Replaces the log probabilities, if the end of the text repeats them as a whole. */
+  setLogprobs(entries: readonly LogprobEntry[]): void {
+    this.#logprobs = undefined;
+    this.logprobs(entries);
   }
 
   /** Commits the part. Text that is not valid JSON, for example a refusal, stays a text part. */
   commit(end: TextEnd = {}): void {
     const structured = this.#structured(this.#json);
+    this.#writeLogprobs();
     if (structured === undefined) this.#part.commit(end);
     else this.#replace(structured, end);
   }
 
   /** Commits the part with this text instead of the streamed one. */
   replace(text: string, end: TextEnd = {}): void {
+    this.#writeLogprobs();
     this.#replace(this.#structured(text) ?? { kind: 'text', text }, end);
   }
 
   /** Retracts the part, committed or not. */
   retract(reason: RetractReason): void {
     this.#part.retract(reason);
+  }
+
+  #writeLogprobs(): void {
+    if (this.#logprobs !== undefined && !this.#logprobs.isEmpty)
+      this.metadata(this.#logprobs.metadata);
   }
 
   #structured(json: string): Part | undefined {

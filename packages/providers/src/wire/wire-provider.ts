@@ -3,11 +3,14 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type {
   DescribedRequest,
   Provider,
+  QueryOptions,
   StreamContext,
   StreamStep,
 } from '../contract/provider.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { createProvider } from '../provider/create-provider.ts';
+import { readContextWindow } from '../tokens/context-window.ts';
+import { countTokensWith } from '../tokens/token-counter.ts';
 import type { Clock } from '../transport/clock.ts';
 import { NetworkFailure } from '../transport/failures.ts';
 import { HttpExchange } from '../transport/http-exchange.ts';
@@ -26,13 +29,25 @@ import type { Wire } from './wire.ts';
  */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
-  return createProvider(
+  const { model, tokenCounter, windowSource } = wire;
+  const provider = createProvider(
     wire.provider,
-    wire.model,
+    model,
     (request, context) =>
       abortOnReturn((returned) => streamWire(wire, transport, request, { ...context, returned })),
     (request) => describeRequest(wire.http(request)),
+    wire.info,
   );
+  return {
+    ...provider,
+    ...(tokenCounter && {
+      countTokens: countTokensWith(tokenCounter, (request) => wire.http(request), transport),
+    }),
+    ...(windowSource && {
+      contextTokens: async ({ signal }: QueryOptions = {}) =>
+        readContextWindow({ ...windowSource(), ...transport, model, loads: true, signal }),
+    }),
+  };
 }
 
 interface WireStreamContext extends StreamContext {
@@ -70,7 +85,7 @@ async function* streamWire(
       new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
     exchange = connect();
     await reading.open(exchange);
-    let progress: 'reading' | 'done' | 'over' = 'reading';
+    let progress: ResponseReader['progress'] = 'reading';
     let reconnects = 0;
     for (;;) {
       const bytes: Uint8Array | NetworkFailure | undefined = await readOrBreak(exchange);
@@ -87,7 +102,8 @@ async function* streamWire(
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
-        exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
+        if (progress !== 'answered')
+          exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
       if (deltas.length === 0) continue;

@@ -1,5 +1,9 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
+import type { Reported } from '../answer/reported-details.ts';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { WindowOptions } from '../tokens/context-window.ts';
+import type { TokenCounter } from '../tokens/token-counter.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 
 /** One provider's protocol, without any I/O. */
@@ -7,12 +11,18 @@ export interface Wire {
   /** Together with `model` the owner of `providerState`. */
   readonly provider: string;
   readonly model: string;
+  /** What is known about the model. Its prices give the cost of answers without one. */
+  readonly info?: ModelInfo | undefined;
   /**
    * Builds the HTTP request. Throws a `WireFault` of kind `invalid_request` if the wire cannot
    * express it.
    */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
+  /** How the provider counts tokens. Default: it has no endpoint for that. */
+  readonly tokenCounter?: TokenCounter | undefined;
+  /** Where to read the context window. Default: the server does not tell it. */
+  readonly windowSource?: (() => WindowSource) | undefined;
   /**
    * Adds what expires, such as a token or a signature, right before the request is sent. The body
    * must stay as it is. Default: the request is sent as `http` built it.
@@ -49,12 +59,15 @@ export interface WireReader {
   readUsageOfError?(data: JsonObject): void;
   /** Reads an answer in one piece, from a server that does not stream. */
   readWholeBody(body: JsonValue): void;
-  /** `done`: the provider's end arrived, and usage can follow. `over`: nothing can follow. */
-  readonly progress: 'reading' | 'done' | 'over';
+  /**
+   * `answered`: the answer is complete, and further answers to the same request follow. `done`: the
+   * provider's end arrived, and usage can follow. `over`: nothing can follow.
+   */
+  readonly progress: 'reading' | 'answered' | 'done' | 'over';
   /** Commits the open parts. Called once, after the provider's end. Throws like `readMessage`. */
   finish(): Stop;
   /** What the provider reported about the response so far. */
-  readonly details: ResponseDetails;
+  readonly details: ReportedResponse;
   /**
    * Set if the last message only appended a text, and an equal message with another text would only
    * append that text. Such messages are not parsed any more.
@@ -64,10 +77,9 @@ export interface WireReader {
   readonly resumption?: Resumption | undefined;
 }
 
-export interface ResponseDetails {
+/** Everything that a provider reported beside content and stop reason. */
+export interface ReportedResponse extends Reported {
   readonly usage?: Usage | undefined;
-  readonly model?: string | undefined;
-  readonly responseId?: string | undefined;
 }
 
 /**
@@ -77,3 +89,6 @@ export interface LastAppend {
   readonly text: string;
   readonly append: (text: string) => void;
 }
+
+/** A server that tells the context window, and the key for it. */
+type WindowSource = Pick<WindowOptions, 'server' | 'baseUrl' | 'apiKey'>;

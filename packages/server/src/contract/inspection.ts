@@ -8,9 +8,11 @@ const usageSchema = z.object({
   output: count,
   cacheRead: count,
   cacheWrite: count,
+  cacheWriteLong: count.optional(),
   reasoning: count,
   estimated: z.boolean(),
   costs: z.array(z.object({ amount: z.string(), currency: z.string() })),
+  billed: z.record(z.string(), count).optional(),
 });
 
 /** A summary of a task so far, folded from its log. */

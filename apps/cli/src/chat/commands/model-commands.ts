@@ -60,7 +60,7 @@ export const cost: SlashCommand = {
     const lines = [
       `${formatCount(input, 'token')} in, ${formatCount(cacheRead, 'token')} read from the cache (${share} %), ${formatCount(cacheWrite, 'token')} written to it`,
       `${formatCount(output, 'token')} out, ${formatCount(reasoning, 'token')} of them for reasoning`,
-      costs.length === 0 ? 'The provider reports no price' : `${formatMoney(costs)} in total`,
+      costs.length === 0 ? 'The price is unknown' : `${formatMoney(costs)} in total`,
     ];
     print(
       note('plain', [...lines, ...(estimated ? ['Some values are estimated'] : [])].join('\n')),

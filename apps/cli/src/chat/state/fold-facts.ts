@@ -174,10 +174,15 @@ function withOverflowNote(state: ChatState): ChatState {
 
 function reportCompaction(
   state: ChatState,
-  { itemIds, turn, attempt }: EventOf<'compacted'>,
+  { itemIds, clipped = [], turn, attempt }: EventOf<'compacted'>,
 ): ChatState {
   const count = itemIds.length === 1 ? '1 item' : `${itemIds.length} items`;
-  const noteBlock = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
+  const summarized = `≡ ${count} of the conversation are now sent as a summary`;
+  const shortened = '≡ long messages are now sent shortened, to fit the context of the model';
+  const noteBlock = note(
+    'dim',
+    itemIds.length === 0 && clipped.length > 0 ? shortened : summarized,
+  );
   const stats = { ...state.stats, contextTokens: undefined };
   return withNote({ ...state, stats, overflowError: undefined }, { turn, attempt }, noteBlock);
 }

@@ -38,7 +38,10 @@ export function noticeOf(event: AgentEvent): NoticeText | undefined {
     case 'compacted':
       return {
         look: 'plain',
-        text: `${event.itemIds.length} earlier items are sent to the model as a summary from here on.`,
+        text:
+          event.itemIds.length === 0
+            ? 'Long messages are sent to the model in a shortened form from here on.'
+            : `${event.itemIds.length} earlier items are sent to the model as a summary from here on.`,
         detail: event.summary,
       };
     case 'handed_off':

@@ -1,6 +1,7 @@
-import type { DeltaWriter, JsonObject, ProviderState } from '@millrace/core';
+import type { DeltaWriter, JsonObject, JsonValue, ProviderState } from '@millrace/core';
+import { openaiLogprobs } from '../../answer/logprobs.ts';
 import type { ModelRequest } from '../../contract/model-request.ts';
-import { objectIn, objectsIn, textIn } from '../../json/fields.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
 import { Citations } from '../../wire/citations.ts';
 import { TextBlock } from '../../wire/text-block.ts';
 import { OutputItem } from './output-item.ts';
@@ -19,8 +20,12 @@ export class MessageItem extends OutputItem {
     return [...this.#texts.values()].every(({ isEmpty }) => isEmpty);
   }
 
-  append(contentIndex: number, chunk: string, isRefusal: boolean): void {
-    if (!this.isClosed) this.#textAt(contentIndex, isRefusal).append(chunk);
+  append(contentIndex: number, chunk: string, isRefusal: boolean, logprobs?: JsonValue): void {
+    if (this.isClosed) return;
+    const text = this.#textAt(contentIndex, isRefusal);
+    text.append(chunk);
+    // The list is empty unless the request asked for it.
+    if (Array.isArray(logprobs) && logprobs.length > 0) text.addLogprobs(logprobs.filter(isObject));
   }
 
   setWhole(contentIndex: number, whole: string, isRefusal: boolean): void {
@@ -34,6 +39,11 @@ export class MessageItem extends OutputItem {
   /** Sets all citations, if the end of the text repeats them. */
   setCitations(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#textAt(contentIndex, false).setCitations(part);
+  }
+
+  /** Sets all log probabilities, if the end of the text repeats them. */
+  setLogprobs(contentIndex: number, part: JsonObject): void {
+    if (!this.isClosed) this.#texts.get(contentIndex)?.setLogprobs(part);
   }
 
   override matches(item: JsonObject): boolean {
@@ -53,6 +63,7 @@ export class MessageItem extends OutputItem {
       const text = this.#textAt(index, isRefusal);
       text.setWhole(whole);
       if (!isRefusal) text.setCitations(part);
+      text.setLogprobs(part);
     }
     this.#commit();
   }
@@ -135,6 +146,15 @@ class ContentText {
     const isKnown = JSON.stringify(citations.metadata) === JSON.stringify(this.#citations.metadata);
     this.#citations = citations;
     if (!isKnown) this.#text.sink?.metadata(citations.metadata);
+  }
+
+  addLogprobs(entries: readonly JsonObject[]): void {
+    this.#text.sink?.logprobs(openaiLogprobs(entries));
+  }
+
+  setLogprobs(part: JsonObject): void {
+    const entries = objectsIn(part, 'logprobs');
+    if (entries.length > 0) this.#text.sink?.setLogprobs(openaiLogprobs(entries));
   }
 
   commit(providerState: ProviderState): void {

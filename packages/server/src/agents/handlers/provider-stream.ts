@@ -99,12 +99,23 @@ function trackPart(parts: PartId[], delta: DraftRecord['delta']): void {
 function finishDrafts(
   context: TurnContext,
   itemId: ItemId,
-  { stop, usage, error }: ResponseEnd,
+  { stop, usage, error, details }: ResponseEnd,
 ): readonly DraftRecord[] {
   const at = { turn: context.turn.turn, attempt: context.turn.attempt };
   const used = context.addUsage(usage);
   if (error === undefined)
-    return [{ ...at, fact: { type: 'response_finished', itemId, stop, usage: used } }];
+    return [
+      {
+        ...at,
+        fact: {
+          type: 'response_finished',
+          itemId,
+          stop,
+          usage: used,
+          ...(details && { details }),
+        },
+      },
+    ];
   return [
     { ...at, fact: { type: 'usage_reported', usage: used } },
     { ...at, fact: { type: 'item_finished', itemId, stop } },

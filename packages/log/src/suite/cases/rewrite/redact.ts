@@ -4,6 +4,7 @@ import {
   executionId,
   type Fact,
   itemId,
+  noUsage,
   partId,
   sessionId,
   toolCallId,
@@ -244,6 +245,8 @@ export const redactCases: readonly CaseSpec[] = [
           },
           { type: 'compacted', itemIds: [item], summary: secret },
         ];
+        const stop = { reason: 'stop' } as const;
+        const finished = { type: 'response_finished', itemId: item, stop, usage: noUsage } as const;
         const others = facts
           .slice(0, 4)
           .map((one) => ({ ...one, toolCallId: toolCallId('other') }));
@@ -258,7 +261,7 @@ export const redactCases: readonly CaseSpec[] = [
           turnStarted(1),
           { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
           { ...at, delta: { type: 'commit_part', partId: partId(1, 1, 'p'), itemId: item, part } },
-          { ...at, fact: { type: 'item_finished', itemId: item } },
+          { ...at, fact: { ...finished, details: { model: 'kept', other: { text: secret } } } },
           ...[...facts, ...others].map((one): DraftRecord => ({ ...at, fact: one })),
           turnFinished(1),
         ]);
@@ -272,6 +275,7 @@ export const redactCases: readonly CaseSpec[] = [
           4,
         );
         assert.ok(lines.includes(JSON.stringify({ type: 'compacted', itemIds: [item] })));
+        assert.ok(lines.some((line) => line?.includes('"details":{"model":"kept"}')));
         assert.ok(lines.some((line) => line?.includes('"items":[{"id":"other","text":"kept"}]')));
       },
     }),

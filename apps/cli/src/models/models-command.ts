@@ -1,0 +1,92 @@
+import type { ModelInfo, ModelPrices } from '@millrace/providers';
+import type { ModelsArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import { exitCodes } from '../exit-code.ts';
+import { Output, type OutputStream } from '../print/output.ts';
+import { countOf, textTable } from '../print/text-table.ts';
+import { oneLine } from '../text/cells/printable.ts';
+import { knownModels } from './known-models.ts';
+import type { LocalServerOptions } from './local-servers.ts';
+import { loadModelTable, storeModelTable } from './model-table.ts';
+
+export interface ModelsCommandOptions extends LocalServerOptions {
+  readonly args: ModelsArgs;
+  readonly config: Pick<Config, 'models'>;
+  readonly stdout: OutputStream;
+}
+
+/**
+ * Runs `millrace models`: lists the models that can be used now, with their limits and prices, or
+ * stores a newer table of models.
+ */
+export async function modelsCommand(options: ModelsCommandOptions): Promise<number> {
+  const { args, env, stdout } = options;
+  const output = new Output(stdout);
+  if (args.refresh !== undefined) {
+    const { count, path } = await storeModelTable(args.refresh, env);
+    await output.write(`Stored ${countOf(count, 'model')} in ${path}\n`);
+  } else {
+    const rows = await listedModels(options);
+    if (args.json) await output.writeData(`${JSON.stringify(rows, undefined, 2)}\n`);
+    else await output.write(`${tableLines(rows, stdout.columns).join('\n')}\n`);
+  }
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return exitCodes.done;
+}
+
+interface ListedModel {
+  readonly name: string;
+  readonly from: string;
+  readonly info: ModelInfo;
+}
+
+async function listedModels(options: ModelsCommandOptions): Promise<readonly ListedModel[]> {
+  const { env, config } = options;
+  const [known, table] = await Promise.all([
+    knownModels(env, config, options),
+    loadModelTable(env),
+  ]);
+  return known.map(({ name, from, contextTokens }) => {
+    const configured = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
+    const slash = name.indexOf('/');
+    const provider = configured?.provider ?? name.slice(0, Math.max(slash, 0));
+    const model = configured?.model ?? name.slice(slash + 1);
+    const server = configured?.baseUrl === undefined ? '' : `@${hostOf(configured.baseUrl)}`;
+    const info = {
+      ...table.find(`${provider}${server}`, model),
+      ...(contextTokens !== undefined && { contextTokens }),
+      ...configured?.info,
+    };
+    return { name, from, info };
+  });
+}
+
+function hostOf(baseUrl: string): string {
+  return URL.parse(baseUrl)?.host ?? '';
+}
+
+const noValue = '–';
+const head = ['model', 'input', 'output', '$ in', '$ cached', '$ out', 'from'];
+
+/** Prices are for a million tokens. */
+function tableLines(models: readonly ListedModel[], columns?: number): readonly string[] {
+  const rows = models.map(({ name, from, info }) => {
+    const { contextTokens, maxOutputTokens, prices } = info;
+    return [
+      oneLine(name, 100),
+      contextTokens?.toLocaleString('en') ?? noValue,
+      maxOutputTokens?.toLocaleString('en') ?? noValue,
+      ...priceCells(prices),
+      oneLine(from, 60),
+    ];
+  });
+  const table = textTable([head, ...rows], { columns, rightAligned: [1, 2, 3, 4, 5] });
+  return [...table, '', 'Limits are in tokens. Prices are for a million tokens.'];
+}
+
+function priceCells(prices: ModelPrices | 'reported' | undefined): readonly string[] {
+  if (prices === 'reported') return [noValue, 'reported', noValue];
+  const { input = noValue, cacheRead = noValue, output = noValue, currency = 'USD' } = prices ?? {};
+  const unit = currency === 'USD' ? '' : ` ${currency}`;
+  return [input, cacheRead, output].map((amount) => (amount === noValue ? amount : amount + unit));
+}

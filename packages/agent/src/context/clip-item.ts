@@ -1,0 +1,159 @@
+import {
+  type FilePart,
+  type Item,
+  type JsonValue,
+  type MediaPart,
+  type Part,
+  parseJson,
+  type TextPart,
+  type ToolCallPart,
+  toolCallPart,
+} from '@millrace/core';
+import { isFullOutput } from '../calls/tool-result.ts';
+
+/** No item is clipped below this length, because its note needs a place. In characters. */
+export const minClippedLength = 200;
+
+/** A picture costs about as much as this many characters, whatever its size in bytes. */
+const mediaLength = 4000;
+
+/** The length of an item in a request, in characters. Pictures count as `mediaLength`. */
+export function itemLength({ parts }: Item): number {
+  return parts.reduce((total, part) => total + partLength(part), 0);
+}
+
+function partLength(part: Part): number {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+      return part.text.length;
+    case 'tool_call':
+      return part.name.length + part.arguments.length;
+    case 'tool_result': {
+      const sent = part.attachments?.filter((one) => !isFullOutput(one, part)) ?? [];
+      return part.text.length + sent.reduce((total, one) => total + partLength(one), 0);
+    }
+    case 'structured':
+    case 'custom':
+      return jsonLength(part.value);
+    case 'media':
+      return mediaLength;
+    case 'file':
+      return fileLength(part);
+  }
+}
+
+function fileLength({ source }: FilePart): number {
+  switch (source.type) {
+    case 'bytes':
+      return source.bytes.length;
+    case 'blob':
+      return source.length;
+    case 'url':
+      return mediaLength;
+  }
+}
+
+/**
+ * Shortens an item to about `maxLength` characters. Long texts, arguments and results lose their
+ * middle. Attachments become a note. Reasoning and blocks of hosted tools are removed, because a
+ * provider rejects a changed one.
+ */
+export function clipItem(item: Item, maxLength: number): Item {
+  const lengths = item.parts.map(partLength);
+  if (lengths.reduce((total, length) => total + length, 0) <= maxLength) return item;
+  const most = fairShare(lengths, maxLength);
+  const parts = item.parts.flatMap((part, index) =>
+    (lengths[index] ?? 0) <= most ? [part] : clipPart(part, most),
+  );
+  return { ...item, parts };
+}
+
+/**
+ * The largest length that each entry may keep so that all of them fit into `total`. Short entries
+ * stay whole, and the long ones share the rest.
+ */
+export function fairShare(lengths: readonly number[], total: number): number {
+  let left = Math.max(0, total);
+  const ascending = lengths.toSorted((a, b) => a - b);
+  for (const [index, length] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - index));
+    if (length > share) return share;
+    left -= length;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+function clipPart(part: Part, maxLength: number): readonly Part[] {
+  switch (part.kind) {
+    case 'text':
+      return [{ kind: 'text', text: clipText(part.text, maxLength) }];
+    case 'tool_call':
+      return [clipCall(part, maxLength)];
+    case 'tool_result': {
+      const { attachments = [], value: _value, ...rest } = part;
+      const sent = attachments.filter((one) => !isFullOutput(one, part));
+      const notes = sent.map((one) => attachmentNote(one)).join('\n');
+      const text = [part.text, notes].filter((one) => one !== '').join('\n');
+      return [{ ...rest, text: clipText(text, maxLength) }];
+    }
+    case 'structured':
+      return [{ kind: 'text', text: clipText(JSON.stringify(part.value), maxLength) }];
+    case 'media':
+    case 'file':
+      return [textPart(attachmentNote(part))];
+    case 'reasoning':
+    case 'custom':
+      return [];
+  }
+}
+
+function textPart(text: string): TextPart {
+  return { kind: 'text', text };
+}
+
+function attachmentNote(part: MediaPart | FilePart): string {
+  const name = part.kind === 'file' ? `The file ${part.name.slice(0, 100)}` : 'An attachment';
+  return `[… ${name} (${part.mimeType.slice(0, 50)}) is left out to fit the model's context …]`;
+}
+
+/** Removes the middle of a text and says how much is missing. Longer than `maxLength` by nothing. */
+export function clipText(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const note = (omitted: number) =>
+    `\n[… ${omitted} characters are left out to fit the model's context …]\n`;
+  const room = Math.max(0, maxLength - note(text.length).length);
+  const start = text.slice(0, Math.ceil(room / 2));
+  const end = text.slice(text.length - Math.floor(room / 2));
+  return (start + note(text.length - room) + end).toWellFormed();
+}
+
+/** The arguments stay valid JSON: only the texts inside them are clipped. */
+function clipCall(part: ToolCallPart, maxLength: number): ToolCallPart {
+  const { toolCallId, name, providerState } = part;
+  const parsed = parseJson(part.arguments);
+  const kept = providerState === undefined ? {} : { providerState };
+  for (
+    let most = maxLength;
+    parsed.ok && most >= minClippedLength / 2;
+    most = Math.floor(most / 2)
+  ) {
+    const value = clipStrings(parsed.value, most);
+    if (name.length + jsonLength(value) <= maxLength)
+      return { ...toolCallPart(toolCallId, name, value), ...kept };
+  }
+  return { ...toolCallPart(toolCallId, name, {}), ...kept };
+}
+
+function clipStrings(value: JsonValue, maxLength: number): JsonValue {
+  if (typeof value === 'string') return clipText(value, maxLength);
+  if (Array.isArray(value)) return value.map((one: JsonValue) => clipStrings(one, maxLength));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, clipStrings(one, maxLength)]),
+  );
+}
+
+function jsonLength(value: JsonValue): number {
+  return JSON.stringify(value)?.length ?? 0;
+}

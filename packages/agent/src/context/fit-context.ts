@@ -1,0 +1,95 @@
+import type { Item, ItemId } from '@millrace/core';
+import { clipItem, fairShare, itemLength, minClippedLength } from './clip-item.ts';
+
+/** Which items a compaction removes from the context, and which it clips. */
+export interface ContextPlan {
+  /** The items that the summary replaces, in order. */
+  readonly covered: readonly ItemId[];
+  /** How many steps they are. */
+  readonly steps: number;
+  /** The items that are sent clipped, and their maximum length in characters. */
+  readonly clipped: readonly ClippedItem[];
+  /** The maximum length of the summary, in characters. */
+  readonly summaryLength: number;
+  /** The length of the context afterwards, in characters. */
+  readonly length: number;
+}
+
+/** An item that is sent clipped. */
+interface ClippedItem {
+  readonly itemId: ItemId;
+  readonly maxLength: number;
+}
+
+/** What a plan has to achieve. */
+export interface ContextAim {
+  /** The maximum number of steps that stay. At least one stays. */
+  readonly keepSteps: number;
+  /** The maximum length of the context, in characters. */
+  readonly maxLength: number;
+  /** Whether the last step may be clipped if it is longer than that alone. */
+  readonly clips: boolean;
+  /** The id of the item with the earlier summary. It is always replaced. */
+  readonly summaryId: ItemId;
+}
+
+/** The share of the context that the summary may use. */
+const summaryShare = 0.25;
+
+/**
+ * Plans a compaction: as many of the last steps stay as fit. If the last step alone is too long, its
+ * items are clipped. The plan depends on nothing but the arguments.
+ */
+export function planCompaction(context: readonly Item[], aim: ContextAim): ContextPlan {
+  const { keepSteps, maxLength, clips, summaryId } = aim;
+  const steps = toSteps(context.filter(({ id }) => id !== summaryId));
+  const summaryLength = Math.max(minClippedLength, Math.floor(maxLength * summaryShare));
+  const room = maxLength - summaryLength;
+  let first = steps.length;
+  for (let length = 0; first > 0 && steps.length - first < keepSteps; first--) {
+    length += stepLength(steps[first - 1]);
+    // The last step always stays, if any step has to.
+    if (length > room && first < steps.length) break;
+  }
+  const kept = steps.slice(first).flat();
+  const clipped = clips ? clipsFor(kept, room) : [];
+  const lengths = new Map(clipped.map(({ itemId, maxLength: most }) => [itemId, most]));
+  const sent = kept.map((item) => clipItem(item, lengths.get(item.id) ?? Number.POSITIVE_INFINITY));
+  const covered = steps.slice(0, first).flat();
+  const hasSummary = covered.length > 0 || covered.length + kept.length < context.length;
+  return {
+    covered: covered.map(({ id }) => id),
+    steps: first,
+    clipped,
+    summaryLength,
+    length: stepLength(sent) + (hasSummary ? summaryLength : 0),
+  };
+}
+
+/** The length of a context, in characters. */
+export function contextLength(context: readonly Item[]): number {
+  return stepLength(context);
+}
+
+function stepLength(items: readonly Item[] = []): number {
+  return items.reduce((total, item) => total + itemLength(item), 0);
+}
+
+function clipsFor(items: readonly Item[], room: number): readonly ClippedItem[] {
+  const lengths = items.map(itemLength);
+  const most = Math.max(minClippedLength, fairShare(lengths, room));
+  return items.flatMap(({ id }, index) =>
+    (lengths[index] ?? 0) > most ? [{ itemId: id, maxLength: most }] : [],
+  );
+}
+
+/** A step is an input, or an answer with the results of its calls. They stay together. */
+function toSteps(context: readonly Item[]): readonly (readonly Item[])[] {
+  const steps: Item[][] = [];
+  for (const item of context) {
+    const last = steps.at(-1);
+    if (item.kind === 'tool' && last !== undefined) last.push(item);
+    else steps.push([item]);
+  }
+  return steps;
+}

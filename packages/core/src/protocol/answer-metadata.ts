@@ -1,0 +1,127 @@
+import type { JsonArray, JsonObject, JsonValue } from '../json/json-value.ts';
+import type { Item } from './item.ts';
+import type { Part } from './part.ts';
+
+// Providers report some things about an answer that are too special for fields of their own. They
+// are metadata of the part that they are about, or custom parts. These functions read them.
+
+/** The log probability of one token of an answer. */
+export interface TokenLogprob {
+  readonly token: string;
+  /** The natural logarithm of the token's probability. */
+  readonly logprob: number;
+  /** The most likely tokens at this position, if the request asked for them. */
+  readonly top?: readonly { readonly token: string; readonly logprob: number }[];
+}
+
+/** Returns the log probabilities of a part's tokens. Empty if the request did not ask for them. */
+export function logprobsOf({ metadata }: Part): readonly TokenLogprob[] {
+  return objects(metadata?.['logprobs']).flatMap((entry) => {
+    const plain = tokenIn(entry);
+    if (plain === undefined) return [];
+    const top = objects(entry['top']).flatMap((other) => tokenIn(other) ?? []);
+    return entry['top'] === undefined ? plain : { ...plain, top };
+  });
+}
+
+/** The sources of a text, as the provider's search found them. */
+export interface Grounding {
+  /** The searches that the provider made. */
+  readonly queries: readonly string[];
+  /** Which passages of the text rest on which citations. */
+  readonly supports: readonly GroundingSupport[];
+  /** HTML that leads to the search. The provider's terms can require to show it. */
+  readonly searchEntryPoint?: string;
+  /** The web pages that the provider read, and whether it could. */
+  readonly urls: readonly { readonly url: string; readonly status: string }[];
+}
+
+/** One passage of a text and its sources. */
+export interface GroundingSupport {
+  readonly text?: string;
+  /** The position in the text, in bytes of its UTF-8 form. */
+  readonly start: number;
+  readonly end?: number;
+  /** Positions in the provider's list of sources. */
+  readonly sources: readonly number[];
+}
+
+/** Returns the grounding of a text part. Undefined if the provider reported none. */
+export function groundingOf(part: Part): Grounding | undefined {
+  const own = part.kind === 'custom' && isObject(part.value) ? part.value : part.metadata;
+  const grounding = own?.['grounding'];
+  if (!isObject(grounding)) return undefined;
+  const { searchEntryPoint } = grounding;
+  return {
+    queries: strings(grounding['queries']),
+    supports: objects(grounding['supports']).map(toSupport),
+    ...(typeof searchEntryPoint === 'string' && { searchEntryPoint }),
+    urls: objects(grounding['urls']).flatMap(({ url, status }) =>
+      typeof url === 'string' ? { url, status: String(status ?? '') } : [],
+    ),
+  };
+}
+
+/** One of several answers to the same request. */
+export interface AlternativeAnswer {
+  /** The provider's number of the answer. The answer in the item itself is number 0. */
+  readonly index: number;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+  /** The stop reason as the provider sent it. */
+  readonly stop?: string;
+}
+
+/** The name of the custom part that contains one more answer. */
+export const alternativeName = 'alternative';
+
+/**
+ * Returns the other answers of an item, if the request asked for several. They are custom parts. They
+ * are never sent back to a model and their calls never run.
+ */
+export function alternativesOf({ parts }: Pick<Item, 'parts'>): readonly AlternativeAnswer[] {
+  return parts.flatMap((part) => {
+    if (part.kind !== 'custom' || part.name !== alternativeName || !isObject(part.value)) return [];
+    const { index, text, reasoning, stop } = part.value;
+    return {
+      index: typeof index === 'number' ? index : 0,
+      text: typeof text === 'string' ? text : '',
+      reasoning: typeof reasoning === 'string' ? reasoning : '',
+      calls: objects(part.value['calls']).map((call) => ({
+        name: String(call['name'] ?? ''),
+        arguments: String(call['arguments'] ?? ''),
+      })),
+      ...(typeof stop === 'string' && { stop }),
+    };
+  });
+}
+
+function tokenIn({ token, logprob }: JsonObject): TokenLogprob | undefined {
+  return typeof token === 'string' && typeof logprob === 'number' ? { token, logprob } : undefined;
+}
+
+function toSupport({ text, start, end, sources }: JsonObject): GroundingSupport {
+  return {
+    ...(typeof text === 'string' && { text }),
+    start: typeof start === 'number' ? start : 0,
+    ...(typeof end === 'number' && { end }),
+    sources: list(sources).flatMap((source) => (typeof source === 'number' ? source : [])),
+  };
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function list(value: JsonValue | undefined): JsonArray {
+  return Array.isArray(value) ? value : [];
+}
+
+function objects(value: JsonValue | undefined): readonly JsonObject[] {
+  return list(value).filter(isObject);
+}
+
+function strings(value: JsonValue | undefined): readonly string[] {
+  return list(value).filter((one) => typeof one === 'string');
+}

@@ -1,0 +1,84 @@
+import type { JsonObject } from '../json/json-value.ts';
+import type { Usage } from './usage.ts';
+
+/**
+ * What a provider reported about a response beside its content, its stop reason and its usage. Each
+ * field is absent if the provider did not report it. It contains no content of parts.
+ */
+export interface ResponseDetails {
+  /** The model that answered. It can be more exact than the requested name. */
+  readonly model?: string;
+  /** The provider's id of the response. Its support asks for it. */
+  readonly responseId?: string;
+  /** The provider behind a router, as the router names it. */
+  readonly upstream?: string;
+  /** The tier that served the request, which can change its price: `default`, `flex`, `priority`. */
+  readonly serviceTier?: string;
+  /** The version of the server's configuration. */
+  readonly fingerprint?: string;
+  /** The text of `stopSequences` that ended the answer. */
+  readonly stopSequence?: string;
+  /** The stop reason of the model behind a router, as that model's provider sent it. */
+  readonly nativeStop?: string;
+  /** The container in which code of the model ran. */
+  readonly container?: ContainerInfo;
+  /** Moderation results, content filters and safety ratings. */
+  readonly safety?: readonly SafetyRating[];
+  /** How long the provider worked, by its own clock. */
+  readonly timings?: ResponseTimings;
+  /** The provider and model that answered, if a wrapper chose another than the requested one. */
+  readonly answeredBy?: ModelName;
+  /** Requests that were also sent for this answer: failed ones, and those that were too slow. */
+  readonly otherRequests?: readonly OtherRequest[];
+  /** True if the answer came from a cache of whole answers. Its usage is 0. */
+  readonly fromCache?: true;
+  /** Fields of the provider that have no name here, in its own format. */
+  readonly other?: JsonObject;
+}
+
+/** A model and its provider. */
+export interface ModelName {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** A container of a provider. */
+export interface ContainerInfo {
+  readonly id: string;
+  /** A time as the provider sent it, usually in ISO 8601. */
+  readonly expiresAt?: string;
+}
+
+/** One finding of a provider's filter about the request or the answer. */
+export interface SafetyRating {
+  readonly about: 'input' | 'output';
+  /** The category, as the provider names it. */
+  readonly category: string;
+  /** The severity or the probability, as the provider names it: `safe`, `LOW`. */
+  readonly level?: string;
+  /** The probability from 0 to 1. */
+  readonly score?: number;
+  /** Whether the filter found this category. */
+  readonly flagged?: boolean;
+  /** Whether the filter removed content because of it. */
+  readonly blocked?: boolean;
+}
+
+/** Durations in milliseconds. */
+export interface ResponseTimings {
+  /** The time before the work began. */
+  readonly queueMs?: number;
+  /** The time for reading the input. */
+  readonly inputMs?: number;
+  /** The time for writing the output. */
+  readonly outputMs?: number;
+  /** The time from the request to the end of the answer. */
+  readonly totalMs?: number;
+}
+
+/** A request whose answer was not used. Its usage is part of the usage of the response. */
+export interface OtherRequest extends ModelName {
+  /** The kind of the error, `slow` if another request was sent instead, or `lost` to a faster one. */
+  readonly outcome: string;
+  readonly usage: Usage;
+}

@@ -1,0 +1,79 @@
+import type { DeltaWriter, JsonObject, JsonValue } from '@millrace/core';
+import { isObject, objectsIn } from '../json/fields.ts';
+
+/** One token of an answer in our format: `{ token, logprob, top? }`. */
+export type LogprobEntry = JsonObject;
+
+/** Tokens and their alternatives. More of them would not fit into the metadata of a part. */
+const maxTokens = 100_000;
+
+/** Collects the log probabilities of one part while it streams. */
+export class Logprobs {
+  readonly #entries: LogprobEntry[] = [];
+  #left = maxTokens;
+
+  add(entries: readonly LogprobEntry[]): void {
+    for (const entry of entries) {
+      this.#left -= 1 + objectsIn(entry, 'top').length;
+      if (this.#left < 0) return;
+      this.#entries.push(entry);
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.length === 0;
+  }
+
+  /** Writes them as a part, if they belong to no text. */
+  write(writer: DeltaWriter): void {
+    if (this.isEmpty) return;
+    const { metadata } = this;
+    writer.whole({ kind: 'custom', name: 'logprobs', value: null, metadata });
+  }
+
+  /** As metadata of the part. `logprobsCut` tells that there were too many tokens. */
+  get metadata(): JsonObject {
+    return { logprobs: this.#entries, ...(this.#left < 0 ? { logprobsCut: true } : {}) };
+  }
+}
+
+/** Reads the format of OpenAI: `[{ token, logprob, top_logprobs: [{ token, logprob }] }]`. */
+export function openaiLogprobs(entries: readonly JsonObject[]): readonly LogprobEntry[] {
+  return entries.flatMap((entry): LogprobEntry | readonly LogprobEntry[] => {
+    const own = tokenOf(entry['token'], entry['logprob']);
+    if (own === undefined) return [];
+    const top = objectsIn(entry, 'top_logprobs').flatMap(
+      ({ token, logprob }) => tokenOf(token, logprob) ?? [],
+    );
+    return top.length === 0 ? own : { ...own, top };
+  });
+}
+
+/** Reads the format of Gemini: the chosen tokens, and beside them the likely ones of each step. */
+export function geminiLogprobs(result: JsonObject): readonly LogprobEntry[] {
+  const steps = objectsIn(result, 'topCandidates');
+  const chosen = objectsIn(result, 'chosenCandidates');
+  return chosen.flatMap((token, index): LogprobEntry | readonly LogprobEntry[] => {
+    const own = geminiToken(token);
+    if (own === undefined) return [];
+    const top = objectsIn(steps[index], 'candidates').flatMap((one) => geminiToken(one) ?? []);
+    return top.length === 0 ? own : { ...own, top };
+  });
+}
+
+function geminiToken({ token, logProbability }: JsonObject): LogprobEntry | undefined {
+  return tokenOf(token, logProbability);
+}
+
+function tokenOf(
+  token: JsonValue | undefined,
+  logprob: JsonValue | undefined,
+): LogprobEntry | undefined {
+  return typeof token === 'string' && typeof logprob === 'number' ? { token, logprob } : undefined;
+}
+
+/** The list of tokens in `logprobs` of a chat choice: of its text, or of its refusal. */
+export function chatLogprobs(logprobs: JsonValue | undefined): readonly LogprobEntry[] {
+  if (!isObject(logprobs)) return [];
+  return openaiLogprobs([...objectsIn(logprobs, 'content'), ...objectsIn(logprobs, 'refusal')]);
+}

@@ -1,0 +1,157 @@
+import type { Cost, JsonObject, JsonValue, ResponseDetails, SafetyRating } from '@millrace/core';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+
+/** The same fields, with undefined for those that were not reported. */
+export type Reported = {
+  readonly [Name in keyof ResponseDetails]?: ResponseDetails[Name] | undefined;
+};
+
+/** Names and ids are short. A longer text is an error of the server and must not fill the log. */
+const maxTextLength = 1024;
+
+/** Returns the reported fields as details. Undefined if there are none. */
+export function toDetails(reported: Reported): ResponseDetails | undefined {
+  const known = Object.entries(reported).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return [[name, typeof value === 'string' ? value.slice(0, maxTextLength) : value] as const];
+  });
+  return known.length === 0 ? undefined : Object.fromEntries(known);
+}
+
+/** More categories than any filter has. */
+const maxRatings = 256;
+
+/** The ratings of a response. Providers repeat them from chunk to chunk; the last one counts. */
+export class SafetyRatings {
+  readonly #ratings = new Map<string, SafetyRating>();
+
+  add(ratings: readonly SafetyRating[]): void {
+    for (const rating of ratings) {
+      const key = `${rating.about} ${rating.category}`;
+      if (this.#ratings.has(key) || this.#ratings.size < maxRatings) this.#ratings.set(key, rating);
+    }
+  }
+
+  /** Undefined if there are none. */
+  get list(): readonly SafetyRating[] | undefined {
+    return this.#ratings.size === 0 ? undefined : [...this.#ratings.values()];
+  }
+}
+
+type About = SafetyRating['about'];
+
+/** Creates a rating without the fields that are undefined. */
+export function ratingOf(
+  about: About,
+  category: string,
+  { level, score, flagged, blocked }: Readonly<Record<string, JsonValue | undefined>>,
+): SafetyRating {
+  return {
+    about,
+    category: category.slice(0, maxTextLength),
+    ...(typeof level === 'string' && { level: level.slice(0, maxTextLength) }),
+    ...(typeof score === 'number' && { score }),
+    ...(typeof flagged === 'boolean' && { flagged }),
+    ...(typeof blocked === 'boolean' && { blocked }),
+  };
+}
+
+/** Azure's content filter: `{ hate: { filtered, severity }, jailbreak: { filtered, detected } }`. */
+export function filterRatings(
+  results: JsonObject | undefined,
+  about: About,
+): readonly SafetyRating[] {
+  return Object.entries(results ?? {}).flatMap(([category, result]) =>
+    isObject(result)
+      ? ratingOf(about, category, {
+          level: result['severity'],
+          flagged: result['detected'],
+          blocked: result['filtered'],
+        })
+      : [],
+  );
+}
+
+/** OpenAI's moderation of a request and its answer, with one result or a list of results each. */
+export function moderationRatings(moderation: JsonObject | undefined): readonly SafetyRating[] {
+  const sides = [
+    ['input', objectIn(moderation, 'input')],
+    ['output', objectIn(moderation, 'output')],
+  ] as const;
+  return sides.flatMap(([about, side]) => {
+    if (side === undefined) return [];
+    const results = Array.isArray(side['results']) ? objectsIn(side, 'results') : [side];
+    return results.flatMap((result) => moderationResult(about, result));
+  });
+}
+
+function moderationResult(about: About, result: JsonObject): readonly SafetyRating[] {
+  const scores = objectIn(result, 'category_scores');
+  const categories = Object.entries(objectIn(result, 'categories') ?? {});
+  return categories.map(([category, flagged]) =>
+    ratingOf(about, category, { flagged, score: scores?.[category] }),
+  );
+}
+
+/** A duration in seconds as milliseconds, to the microsecond. */
+export function millisOf(seconds: JsonValue | undefined): number | undefined {
+  const isTime = typeof seconds === 'number' && seconds >= 0 && Number.isFinite(seconds);
+  return isTime ? Math.round(seconds * 1e6) / 1e3 : undefined;
+}
+
+/** Returns the numbers that are known as an object. Undefined if none is. */
+export function knownNumbers<Name extends string>(
+  numbers: Readonly<Record<Name, number | undefined>>,
+): { readonly [N in Name]?: number } | undefined {
+  const known = Object.entries(numbers).filter(([, number]) => number !== undefined);
+  return known.length === 0
+    ? undefined
+    : (Object.fromEntries(known) as { readonly [N in Name]?: number });
+}
+
+/** Far more kinds than any provider bills. */
+const maxBilled = 64;
+
+/** The positive counts of an object, by name. Undefined if there are none. */
+export function billedIn(
+  ...counts: readonly (JsonObject | undefined)[]
+): Readonly<Record<string, number>> | undefined {
+  const known = counts.flatMap((one) =>
+    Object.entries(one ?? {}).filter(
+      (entry): entry is [string, number] => Number.isSafeInteger(entry[1]) && Number(entry[1]) > 0,
+    ),
+  );
+  const named = known.filter(([name]) => name.length <= maxTextLength).slice(0, maxBilled);
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+/** xAI reports exact costs in ticks. 10,000,000,000 ticks are one US dollar. */
+const tickDecimals = 10;
+
+/** The cost in US dollars that a usage reports as a number of dollars or of ticks. */
+export function reportedCosts(usage: JsonObject): readonly Cost[] {
+  const { cost, cost_in_usd_ticks: ticks } = usage;
+  if (typeof ticks === 'number' && Number.isSafeInteger(ticks) && ticks > 0) {
+    const digits = String(ticks).padStart(tickDecimals + 1, '0');
+    const amount = `${digits.slice(0, -tickDecimals)}.${digits.slice(-tickDecimals)}`;
+    return [{ amount: withoutZeros(amount), currency: 'USD' }];
+  }
+  // Perplexity reports an object with the total.
+  const dollars = isObject(cost) ? cost['total_cost'] : cost;
+  const isCost = typeof dollars === 'number' && dollars > 0 && dollars < 1e9;
+  return isCost ? [{ amount: withoutZeros(dollars.toFixed(12)), currency: 'USD' }] : [];
+}
+
+function withoutZeros(decimal: string): string {
+  return decimal.replace(/\.?0+$/, '');
+}
+
+/** The container of code that the provider ran. */
+export function containerIn(
+  container: JsonObject | undefined,
+): ResponseDetails['container'] | undefined {
+  const id = textIn(container, 'id');
+  if (id === undefined) return undefined;
+  const expiresAt = textIn(container, 'expires_at');
+  return { id, ...(expiresAt === undefined ? {} : { expiresAt }) };
+}

@@ -1,0 +1,102 @@
+/**
+ * What is known about a model: its limits, its abilities and its prices. A missing field is unknown;
+ * each wire states its default for it.
+ */
+export interface ModelInfo {
+  /** Maximum number of input tokens of one request. */
+  readonly contextTokens?: number | undefined;
+  /** Maximum number of output tokens of one answer, reasoning included. */
+  readonly maxOutputTokens?: number | undefined;
+  /** What the model reads besides text. Other attachments are described as text. */
+  readonly inputs?: readonly ModelInput[] | undefined;
+  /** Whether the model reasons at all. */
+  readonly reasons?: boolean | undefined;
+  /** The reasoning efforts that a request can ask for. An empty list: the effort cannot be set. */
+  readonly efforts?: readonly ModelEffort[] | undefined;
+  /** The effort that the model uses if a request names none. */
+  readonly defaultEffort?: ModelEffort | undefined;
+  /**
+   * How a model is asked to reason, where an API has several ways. `effort`: by a level. `budget`: by
+   * a number of tokens.
+   */
+  readonly thinking?: 'effort' | 'budget' | undefined;
+  /** The smallest and the largest budget of a model that reasons by budget. */
+  readonly thinkingBudget?: readonly [min: number, max: number] | undefined;
+  /** True if the model reasons in every answer, whatever is asked. */
+  readonly alwaysThinks?: boolean | undefined;
+  /** Whether the model accepts `temperature` and `top_p`. */
+  readonly sampling?: 'always' | 'without_reasoning' | 'never' | undefined;
+  /** Whether the model continues an assistant message at the end of a conversation. */
+  readonly prefill?: boolean | undefined;
+  /** Whether the model accepts system messages inside of a conversation. */
+  readonly systemMessages?: boolean | undefined;
+  /** Whether the model can be forced to call a tool. */
+  readonly forcedTools?: boolean | undefined;
+  /** Whether the API enforces a schema on the answers of this model. */
+  readonly outputSchema?: boolean | undefined;
+  /**
+   * Whether a schema for the answer can be sent beside tools, and tools that the provider runs
+   * beside functions.
+   */
+  readonly outputWithTools?: boolean | undefined;
+  /** Whether the model rejects calls of its own that come back without their signatures. */
+  readonly signedCalls?: boolean | undefined;
+  /** Whether the results of tools can contain pictures and other media. */
+  readonly mediaInResults?: boolean | undefined;
+  /** Whether the provider can keep cached prompts of this model for a day. */
+  readonly longCache?: boolean | undefined;
+  /** The prices. `reported`: the provider reports the cost of each answer. */
+  readonly prices?: ModelPrices | 'reported' | undefined;
+}
+
+/** A kind of attachment that a model reads. */
+export type ModelInput = (typeof modelInputs)[number];
+
+export const modelInputs = ['image', 'pdf', 'audio', 'video'] as const;
+
+/** A reasoning effort as providers name it. */
+export type ModelEffort = (typeof modelEfforts)[number];
+
+/** From the lowest to the highest. */
+export const modelEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/** Prices in one currency. Each price is an exact decimal, for a million tokens. */
+export interface TokenPrices {
+  /** Input tokens that were neither read from a cache nor written to one. */
+  readonly input: string;
+  /** Output tokens. */
+  readonly output: string;
+  /** Input tokens that were read from a cache. Default: the price of input. */
+  readonly cacheRead?: string | undefined;
+  /** Input tokens that were written to a cache. Default: the price of input. */
+  readonly cacheWrite?: string | undefined;
+  /** Input tokens that were written to a cache with a long lifetime. Default: `cacheWrite`. */
+  readonly cacheWriteLong?: string | undefined;
+  /** Reasoning tokens. Default: the price of output. */
+  readonly reasoning?: string | undefined;
+}
+
+/** The prices of a model. */
+export interface ModelPrices extends TokenPrices {
+  /** An ISO 4217 code. Default: `USD`. */
+  readonly currency?: string | undefined;
+  /** Prices of requests with more input. The entry with the largest exceeded limit counts. */
+  readonly above?: readonly TierPrices[] | undefined;
+}
+
+/** The prices of requests whose input exceeds a number of tokens. */
+export interface TierPrices extends TokenPrices {
+  /** The prices apply to requests with more input tokens than this. */
+  readonly inputTokens: number;
+}
+
+/** A table of models. */
+export interface ModelTable {
+  /**
+   * Returns what is known about a model, or undefined.
+   *
+   * @param provider The provider's id, for example `anthropic`.
+   * @param model The model's name, as the API expects it.
+   */
+  find(provider: string, model: string): ModelInfo | undefined;
+}

@@ -1,0 +1,88 @@
+import type { Cost, Usage } from '@millrace/core';
+import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
+
+/** A usage, with the part of `cacheWrite` that has a long lifetime, if the provider reports it. */
+type BilledUsage = Usage & { readonly cacheWriteLong?: number | undefined };
+
+/**
+ * Returns the cost of a usage, as an exact decimal. It is the list price of the tokens at the
+ * provider's standard tier. Discounts, hosted tools and taxes are not part of it.
+ *
+ * @example
+ * const { prices } = models.find('anthropic', 'claude-opus-4-8') ?? {};
+ * if (typeof prices === 'object') console.log(costOf(usage, prices).amount);
+ */
+export function costOf(usage: BilledUsage, prices: ModelPrices): Cost {
+  const { input, output, cacheRead, cacheWrite, cacheWriteLong, reasoning } = rates(usage, prices);
+  const counts = tokenCounts(usage);
+  const charges: readonly (readonly [tokens: number, price: string])[] = [
+    [counts.input, input],
+    [counts.cacheRead, cacheRead],
+    [counts.cacheWrite, cacheWrite],
+    [counts.cacheWriteLong, cacheWriteLong],
+    [counts.output, output],
+    [counts.reasoning, reasoning],
+  ];
+  const decimals = Math.max(...charges.map(([, price]) => decimalsOf(price)));
+  const total = charges.reduce(
+    (sum, [tokens, price]) => sum + BigInt(tokens) * scaled(price, decimals),
+    0n,
+  );
+  return { amount: written(total, decimals + millionDigits), currency: prices.currency ?? 'USD' };
+}
+
+/** Adds the cost to a usage without one. A cost that the provider reported stays. */
+export function withCost(usage: Usage, prices: ModelPrices | 'reported' | undefined): Usage {
+  const isKnown = prices !== undefined && prices !== 'reported' && usage.costs.length === 0;
+  if (!isKnown || usage.input + usage.output === 0) return usage;
+  return { ...usage, costs: [costOf(usage, prices)] };
+}
+
+/** Each token is counted once. Totals that are smaller than their parts are not charged below 0. */
+function tokenCounts(usage: BilledUsage) {
+  const { cacheRead, cacheWrite, reasoning } = usage;
+  const cacheWriteLong = Math.min(usage.cacheWriteLong ?? 0, cacheWrite);
+  return {
+    input: Math.max(0, usage.input - cacheRead - cacheWrite),
+    cacheRead,
+    cacheWrite: cacheWrite - cacheWriteLong,
+    cacheWriteLong,
+    output: Math.max(0, usage.output - reasoning),
+    reasoning,
+  };
+}
+
+/** The prices that apply to this usage. */
+function rates(usage: Usage, prices: ModelPrices): Readonly<Record<keyof TokenPrices, string>> {
+  const exceeded = (prices.above ?? []).filter(({ inputTokens }) => usage.input > inputTokens);
+  const tier = exceeded.reduce<TokenPrices>(
+    (highest, one) => (limitOf(one) > limitOf(highest) ? one : highest),
+    prices,
+  );
+  const { input, output, cacheRead = input, cacheWrite = input, reasoning = output } = tier;
+  const { cacheWriteLong = cacheWrite } = tier;
+  return { input, output, cacheRead, cacheWrite, cacheWriteLong, reasoning };
+}
+
+function limitOf(prices: TokenPrices): number {
+  return 'inputTokens' in prices ? Number(prices.inputTokens) : 0;
+}
+
+/** Prices are for a million tokens. */
+const millionDigits = 6;
+
+function decimalsOf(price: string): number {
+  const point = price.indexOf('.');
+  return point < 0 ? 0 : price.length - point - 1;
+}
+
+function scaled(price: string, decimals: number): bigint {
+  return BigInt(price.replace('.', '') + '0'.repeat(decimals - decimalsOf(price)));
+}
+
+/** Writes the decimal without zeros at its end, but with two digits after the point. */
+function written(value: bigint, decimals: number): string {
+  const digits = value.toString().padStart(decimals + 1, '0');
+  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0');
+  return `${digits.slice(0, -decimals)}.${fraction}`;
+}

@@ -1,0 +1,175 @@
+import type { ModelInfo, ModelTable } from '../contract/model-info.ts';
+
+/**
+ * Rows by name: `provider/model`, or a model's name alone for every provider. A name that ends with
+ * `*` stands for all models whose names start so.
+ */
+export type ModelRows = Readonly<Record<string, ModelInfo>>;
+
+/** Finds a row by its exact key. A table can build its rows when they are needed. */
+export interface RowSource {
+  /** The keys that end with `*`, without it. */
+  readonly families: readonly string[];
+  row(key: string): ModelInfo | undefined;
+}
+
+/**
+ * Creates a table from rows. An exact name wins over the name without its date, and that one over
+ * the longest fitting name that ends with `*`.
+ *
+ * @example
+ * const table = createModelTable({ 'vllm/qwen3-32b': { contextTokens: 40_960 } });
+ */
+export function createModelTable(rows: ModelRows): ModelTable {
+  const byKey = new Map(Object.entries(rows).map(([key, row]) => [key.toLowerCase(), row]));
+  return tableOf({
+    families: [...byKey.keys()].filter((key) => key.endsWith('*')).map((key) => key.slice(0, -1)),
+    row: (key) => byKey.get(key),
+  });
+}
+
+/** Joins facts about one model. Earlier ones win. */
+export function joinInfo(...infos: readonly (ModelInfo | undefined)[]): ModelInfo {
+  const found = infos.flatMap((info) => (info === undefined ? [] : definedFields(info)));
+  return Object.assign({}, ...found.toReversed());
+}
+
+/** An undefined field is unknown, so it hides nothing. */
+function definedFields(info: ModelInfo): ModelInfo {
+  return Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined));
+}
+
+export function tableOf(source: RowSource): ModelTable {
+  return {
+    find: (provider, model) => {
+      for (const { vendor, isOwn } of vendorsOf(provider, model)) {
+        const info = rowOf(source, vendor, namesOf(model));
+        if (info !== undefined) return isOwn ? info : withoutPrices(info);
+      }
+      return undefined;
+    },
+  };
+}
+
+function rowOf(source: RowSource, vendor: string, names: readonly string[]): ModelInfo | undefined {
+  const keys =
+    vendor === ''
+      ? names.filter((name) => !name.includes('/'))
+      : names.map((name) => `${vendor}/${name}`);
+  for (const key of keys) {
+    const info = source.row(key);
+    if (info !== undefined) return info;
+  }
+  const fitting = source.families.filter((family) => keys.some((key) => key.startsWith(family)));
+  const longest = fitting.reduce((long, one) => (one.length > long.length ? one : long), '');
+  return longest === '' ? undefined : source.row(`${longest}*`);
+}
+
+/** A server can sell the models of other companies at prices of its own. */
+function withoutPrices({ prices: _, ...info }: ModelInfo): ModelInfo {
+  return info;
+}
+
+interface VendorOfModel {
+  readonly vendor: string;
+  /** Whether the vendor's prices apply. */
+  readonly isOwn: boolean;
+}
+
+/** Providers that serve models of a vendor, at its prices. */
+const vendorOfProvider: Readonly<Record<string, string>> = {
+  azure: 'openai',
+  'anthropic-bedrock': 'anthropic',
+  'anthropic-vertex': 'anthropic',
+  vertex: 'gemini',
+  google: 'gemini',
+};
+
+/** The first part of a gateway's model name, where it differs from the vendor's id. */
+const vendorOfPrefix: Readonly<Record<string, string>> = {
+  google: 'gemini',
+  'x-ai': 'xai',
+  mistralai: 'mistral',
+  moonshotai: 'moonshot',
+  'z-ai': 'zai',
+  'zai-org': 'zai',
+  'deepseek-ai': 'deepseek',
+};
+
+/** Vendors whose models other servers offer under the same names. */
+const sharedVendors = [
+  ...['anthropic', 'openai', 'gemini', 'xai', 'deepseek', 'mistral', 'moonshot', 'zai', 'minimax'],
+];
+
+/** Servers that users run themselves. They choose names and limits of their own. */
+const localServers = new Set(['ollama', 'vllm', 'llama.cpp', 'lm-studio']);
+
+/** Vendors that are used through a preset for any server. */
+const vendorOfHost: Readonly<Record<string, string>> = {
+  'api.anthropic.com': 'anthropic',
+  'api.openai.com': 'openai',
+  'api.x.ai': 'xai',
+  'api.deepseek.com': 'deepseek',
+  'api.mistral.ai': 'mistral',
+  'api.groq.com': 'groq',
+  'api.together.xyz': 'together',
+  'api.moonshot.ai': 'moonshot',
+  'api.z.ai': 'zai',
+  'api.minimax.io': 'minimax',
+  'api.cerebras.ai': 'cerebras',
+};
+
+/** Gateways that charge the vendors' prices. */
+const passThroughGateways = new Set(['litellm']);
+
+/**
+ * The vendors to search, in this order. The provider itself comes first, so that rows for one server
+ * win.
+ */
+function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
+  const id = provider.toLowerCase();
+  const [server = '', host] = id.split('@');
+  const name = server.replace(/-responses$/, '').replace(/\..*$/, (rest) => familyRest(rest));
+  // A vendor's API at another address is another server.
+  const vendor = host === undefined ? (vendorOfProvider[name] ?? name) : vendorOfHost[host];
+  const isVendor = vendor === name || !sharedVendors.includes(name);
+  const itself = isVendor ? [id, server, name] : [id];
+  const own = [...new Set([...itself, vendor ?? '', ''])].map((one) => ({
+    vendor: one,
+    isOwn: true,
+  }));
+  if (localServers.has(name)) return own;
+  const isOwn = passThroughGateways.has(name);
+  const prefix = /^([^/]+)\//.exec(model.toLowerCase())?.[1] ?? '';
+  const others = [vendorOfPrefix[prefix] ?? prefix, ...sharedVendors].filter((one) => one !== '');
+  return [...own, ...others.map((one) => ({ vendor: one, isOwn }))];
+}
+
+/** AI SDK packages name their API after a point: `anthropic.messages`. A server can have one too. */
+function familyRest(rest: string): string {
+  return rest === '.cpp' ? rest : '';
+}
+
+/**
+ * The names to look for, from the most to the least exact: without a gateway's prefix and suffix,
+ * without the prefix and version of Bedrock, and without a date.
+ */
+function namesOf(model: string): readonly string[] {
+  const full = model.trim().toLowerCase();
+  const last = full.slice(full.lastIndexOf('/') + 1);
+  // A tuned model has other prices than the model that it was made from.
+  const base = last.replace(/^(ft:[^:]+|[^:]+):.*$/, '$1');
+  const claude = base
+    .replace(/^.*?(?=claude-)/, '')
+    .replace(/-v\d+$/, '')
+    .replaceAll('.', '-');
+  const bare = base.includes('claude-') ? claude : base;
+  const names = [full, last, base, bare];
+  return [...new Set([...names, ...names.map(withoutDate)])];
+}
+
+function withoutDate(name: string): string {
+  return name
+    .replace(/[-@]20\d{2}-?[01]\d-?[0-3]\d(?=$|[-:])/, '')
+    .replace(/[-@](?:latest|default)$/, '');
+}

@@ -1,0 +1,41 @@
+import type { DeltaWriter, JsonObject, ValueWriter } from '@millrace/core';
+import { countIn } from '../json/fields.ts';
+
+/** The name of the part of one tool that the server ran. */
+const partName = 'executed_tool';
+
+/** More calls than a server makes for one answer. */
+const maxTools = 256;
+
+/**
+ * Tools that Groq ran itself: their arguments, and then their output and results. Each becomes a
+ * custom part with the fields of the server.
+ */
+export class ExecutedTools {
+  readonly #writer: DeltaWriter;
+  readonly #tools = new Map<number, { readonly part: ValueWriter; fields: JsonObject }>();
+
+  constructor(writer: DeltaWriter) {
+    this.#writer = writer;
+  }
+
+  /** Entries with the same index are about the same call. */
+  add(entries: readonly JsonObject[]): void {
+    for (const [position, entry] of entries.entries()) {
+      const index = countIn(entry, 'index') ?? position;
+      let tool = this.#tools.get(index);
+      if (tool === undefined) {
+        if (this.#tools.size >= maxTools) return;
+        tool = { part: this.#writer.custom(partName), fields: {} };
+        this.#tools.set(index, tool);
+      }
+      const known = Object.entries(entry).filter(([, value]) => value !== null && value !== '');
+      tool.fields = { ...tool.fields, ...Object.fromEntries(known) };
+      tool.part.set(tool.fields);
+    }
+  }
+
+  commit(): void {
+    for (const { part } of this.#tools.values()) part.commit();
+  }
+}

@@ -1,0 +1,69 @@
+import { type JsonValue, parseJson } from '@millrace/core';
+import { type Clock, systemClock } from '../transport/clock.ts';
+
+/** A small request beside the stream: a token count, or a question to a local server. */
+export interface JsonRequest {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent with POST. Without a body the method is GET. */
+  readonly body?: JsonValue | undefined;
+  /** Default: 10 s. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How requests are sent. */
+export interface JsonTransport {
+  readonly fetch?: typeof fetch | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+const defaultTimeoutMs = 10_000;
+const maxBodyBytes = 4_000_000;
+
+/**
+ * Sends a request and returns the JSON of its answer. Undefined after any failure, because the
+ * caller works without the answer too. Redirects are not followed, because they could send a key to
+ * another host.
+ */
+export async function fetchJson(
+  { fetch = globalThis.fetch, clock = systemClock }: JsonTransport,
+  { url, headers = {}, body, timeoutMs = defaultTimeoutMs, signal }: JsonRequest,
+): Promise<JsonValue | undefined> {
+  const late = new AbortController();
+  const abort = () => late.abort();
+  const cancel = clock.after(timeoutMs, abort);
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted) abort();
+  const ended = new Promise<undefined>((resolve) => {
+    late.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    if (late.signal.aborted) resolve(undefined);
+  });
+  try {
+    const init: RequestInit = { headers, redirect: 'error', signal: late.signal };
+    const post = { ...init, method: 'POST', body: JSON.stringify(body) };
+    const answered = fetch(url, body === undefined ? init : post).then(readJson);
+    return await Promise.race([answered.catch(() => undefined), ended]);
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', abort);
+    late.abort();
+  }
+}
+
+async function readJson(response: Response): Promise<JsonValue | undefined> {
+  if (!response.ok) {
+    await response.body?.cancel();
+    return undefined;
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxBodyBytes) return undefined;
+  }
+  const parsed = parseJson(text + decoder.decode());
+  return parsed.ok ? parsed.value : undefined;
+}

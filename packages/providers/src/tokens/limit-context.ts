@@ -1,0 +1,105 @@
+import { noUsage } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Provider, StreamStep } from '../contract/provider.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { messageFor } from '../errors/error-message.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
+import { estimateTokens } from './estimate-tokens.ts';
+
+/** Options of `limitContext`. */
+export interface ContextOptions {
+  /** The context window of the model. Default: `contextTokens` of the provider. */
+  readonly contextTokens?: number | undefined;
+  /** What the user can do about a small window. It is added to the error. */
+  readonly advice?: string | undefined;
+}
+
+/** Shorter requests fit into every window, so nothing is asked for them. */
+const minTokens = 1500;
+/** From this share of the window on, tokens are counted exactly, if the provider can do that. */
+const exactShare = 0.6;
+/** Room for the answer: tokens, and at most this share of the window. */
+const answerTokens = 1024;
+const answerShare = 0.25;
+
+/**
+ * Fails a request that does not fit into the model's context window, with the error
+ * `context_overflow`, before it is sent. An agent with compaction then shortens the context and goes
+ * on. Some servers would cut the beginning of the request without an error instead.
+ *
+ * Tokens are counted by the provider where it can do that, and estimated otherwise. Estimates adapt
+ * to the counts that the provider reports.
+ *
+ * @example
+ * const provider = limitContext(openaiChat({ baseUrl, model }), { contextTokens: 8192 });
+ */
+export function limitContext(provider: Provider, options: ContextOptions = {}): Provider {
+  const { describe, countTokens, contextTokens } = provider;
+  /** Reported tokens per estimated token. */
+  let ratio = 1;
+  const limited = wrapProvider(provider, async function* (request, context, next) {
+    const { signal } = context;
+    const estimated = estimateTokens(request);
+    const isSmall = estimated * ratio < minTokens;
+    const window = isSmall
+      ? undefined
+      : (options.contextTokens ?? (await ask(contextTokens?.({ signal }))));
+    if (window !== undefined && !signal?.aborted) {
+      const room = window - answerRoom(request, window);
+      const isNear = estimated * ratio >= room * exactShare;
+      const counted = isNear ? await ask(countTokens?.(request, { signal })) : undefined;
+      const tokens = counted ?? Math.ceil(estimated * ratio);
+      if (tokens > room && !signal?.aborted)
+        return yield overflowStep(provider, {
+          tokens,
+          isExact: counted !== undefined,
+          window,
+          options,
+        });
+    }
+    for await (const step of next(request, context)) {
+      const usage = step.end?.error === undefined ? step.end?.usage : undefined;
+      // A server that cuts requests reports at most its window, which says nothing about the request.
+      const isWhole = usage !== undefined && (window === undefined || usage.input < window / 2);
+      if (isWhole && !usage.estimated && usage.input > 0 && estimated > 0)
+        ratio = Math.min(4, Math.max(0.25, usage.input / estimated));
+      yield step;
+    }
+  });
+  return {
+    ...limited,
+    ...(describe && { describe }),
+    ...(countTokens && { countTokens }),
+    ...(contextTokens && { contextTokens }),
+  };
+}
+
+/** A question that fails changes nothing: the request itself reports what is wrong. */
+async function ask(answer: Promise<number | undefined> | undefined): Promise<number | undefined> {
+  return answer?.catch(() => undefined);
+}
+
+function answerRoom({ maxOutputTokens = answerTokens }: ModelRequest, window: number): number {
+  return Math.min(maxOutputTokens, answerTokens, Math.floor(window * answerShare));
+}
+
+interface Overflow {
+  readonly tokens: number;
+  readonly isExact: boolean;
+  readonly window: number;
+  readonly options: ContextOptions;
+}
+
+/** The last step of a request that was never sent. It used no tokens. */
+function overflowStep(
+  { id, model }: Provider,
+  { tokens, isExact, window, options: { advice } }: Overflow,
+): StreamStep {
+  const about = isExact ? '' : 'about ';
+  const reason = `it has ${about}${tokens} tokens, and ${model} runs with a context of ${window}`;
+  const text = messageFor('context_overflow', id, reason);
+  const message = advice === undefined ? text : `${text}. ${advice}`;
+  const error = new ProviderError('context_overflow', message, { provider: id });
+  const stop = { reason: 'error', cause: error.kind } as const;
+  return { deltas: [], end: { stop, usage: noUsage, error } };
+}

@@ -1,0 +1,37 @@
+import { nearestNames } from '@millrace/core';
+import type { Provider } from '../contract/provider.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { isCount } from '../transport/check-number.ts';
+
+/** Returns an error for a wrong option of a wrapper. It is thrown when the wrapper is created. */
+export function badOption(wrapper: string, problem: string): ProviderError {
+  const message = `Cannot create ${wrapper}: ${problem}`;
+  return new ProviderError('invalid_request', message, { provider: wrapper });
+}
+
+/** Throws if an option is unknown, so that a typing mistake does not turn a rule off. */
+export function checkNames(wrapper: string, options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const [nearest] = nearestNames(unknown, known);
+  const way = nearest === undefined ? `Known options: ${known.join(', ')}` : `Use ${nearest}`;
+  throw badOption(wrapper, `there is no option ${unknown}. ${way}`);
+}
+
+/** Throws unless a given option is a whole number of 1 or more. Infinity is allowed. */
+export function checkCounts(
+  wrapper: string,
+  counts: Readonly<Record<string, number | undefined>>,
+): void {
+  for (const [name, count] of Object.entries(counts)) {
+    if (count !== undefined && !isCount(count))
+      throw badOption(wrapper, `${name} is ${String(count)}; use a whole number of 1 or more`);
+  }
+}
+
+/** Returns the first provider of a list, which gives the wrapper its id and its model. */
+export function firstOf(wrapper: string, providers: readonly Provider[]): Provider {
+  const [first] = providers;
+  if (first !== undefined) return first;
+  throw badOption(wrapper, 'the list of providers is empty; pass at least one');
+}

@@ -1,0 +1,106 @@
+import type { OtherRequest } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
+import { type Clock, systemClock } from '../transport/clock.ts';
+import { Attempt, withOthers } from './attempt.ts';
+import { checkCounts, checkNames, firstOf } from './check-options.ts';
+
+/** Rules of `withFallback`. */
+export interface FallbackOptions {
+  /**
+   * The errors after which the next provider answers. Default: all that another provider may not
+   * have. A wrong request, a refused content and an abort end the request.
+   */
+  readonly on?: readonly ProviderErrorKind[] | undefined;
+  /**
+   * How long a provider may take for its first delta, in milliseconds. Then it is aborted, and the
+   * next one answers. It does not apply to the last provider. Default: no limit.
+   */
+  readonly firstDeltaMs?: number | undefined;
+  /** The clock for `firstDeltaMs`. Default: the system clock. */
+  readonly clock?: Clock | undefined;
+}
+
+const usualErrors: readonly ProviderErrorKind[] = [
+  'context_overflow',
+  'auth',
+  'permission',
+  'quota',
+  'rate_limit',
+  'overloaded',
+  'server',
+  'network',
+  'timeout',
+  'truncated_stream',
+  'protocol_error',
+];
+
+/**
+ * Asks the first provider, and the next one if it fails or is too slow. A provider that has started
+ * to answer is never replaced: its failure is reported, and the caller decides. The usage of all
+ * requests is part of the answer's usage. `details.otherRequests` lists them, and
+ * `details.answeredBy` names the provider that answered.
+ *
+ * @example
+ * const provider = withFallback([anthropic({ model: 'claude-sonnet-4-5' }), openaiResponses({ model: 'gpt-5' })], {
+ *   on: ['overloaded', 'rate_limit', 'timeout'],
+ *   firstDeltaMs: 15_000,
+ * });
+ */
+export function withFallback(
+  providers: readonly Provider[],
+  options: FallbackOptions = {},
+): Provider {
+  checkNames('withFallback', options, ['on', 'firstDeltaMs', 'clock']);
+  checkCounts('withFallback', { firstDeltaMs: options.firstDeltaMs });
+  const first = firstOf('withFallback', providers);
+  const wrapped = wrapProvider(first, (request, context) =>
+    streamWithFallback([...providers], options, request, context),
+  );
+  return { ...wrapped, ...(first.describe && { describe: first.describe }) };
+}
+
+async function* streamWithFallback(
+  providers: readonly Provider[],
+  { on = usualErrors, firstDeltaMs, clock = systemClock }: FallbackOptions,
+  request: ModelRequest,
+  context: StreamContext,
+): AsyncGenerator<StreamStep> {
+  const others: Promise<OtherRequest>[] = [];
+  for (const [index, provider] of providers.entries()) {
+    const isLast = index === providers.length - 1;
+    const attempt = new Attempt(provider, request, context, clock);
+    try {
+      let step = await openingWithin(attempt, isLast ? undefined : firstDeltaMs, clock);
+      if (step === undefined) {
+        others.push(attempt.abandon('slow'));
+        continue;
+      }
+      const kind = step.deltas.length === 0 ? step.end?.error?.kind : undefined;
+      if (kind !== undefined && !isLast && on.includes(kind) && !context.signal?.aborted) {
+        others.push(Promise.resolve(attempt.account(kind)));
+        continue;
+      }
+      for (; step.end === undefined; step = await attempt.next()) yield step;
+      const sent = await Promise.all(others);
+      yield { ...step, end: withOthers(step.end, sent, index === 0 ? undefined : provider) };
+      return;
+    } finally {
+      attempt.leave();
+    }
+  }
+}
+
+/** Undefined if the time is over first. */
+async function openingWithin(
+  attempt: Attempt,
+  ms: number | undefined,
+  clock: Clock,
+): Promise<StreamStep | undefined> {
+  if (ms === undefined) return attempt.opening();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.after(ms, () => resolve(undefined));
+  return Promise.race([attempt.opening(), promise]).finally(cancel);
+}

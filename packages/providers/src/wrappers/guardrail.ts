@@ -1,0 +1,257 @@
+import { type Delta, noUsage, type PartId, type PartKind, type Usage } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { messageFor } from '../errors/error-message.ts';
+import { closeCutPart } from '../provider/close-parts.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
+import { systemClock } from '../transport/clock.ts';
+import { Attempt } from './attempt.ts';
+import { badOption, checkCounts, checkNames } from './check-options.ts';
+
+/** The result of a check: nothing if all is well, or the reason to block. */
+export type GuardrailVerdict = { readonly block: string } | undefined;
+
+/** A piece of an answer that a guardrail checks. */
+export interface AnswerPiece {
+  /** The kind of the part: text, reasoning, the arguments of a call, or a whole value as JSON. */
+  readonly kind: PartKind;
+  /** The new text, with the end of the text before it. */
+  readonly text: string;
+  /** The position in `text` at which the new text begins. */
+  readonly newFrom: number;
+}
+
+/** Options of `guardrail`. */
+export interface GuardrailOptions {
+  /** Checks a request before it is sent. Default: no check. */
+  readonly request?:
+    | ((request: ModelRequest) => GuardrailVerdict | Promise<GuardrailVerdict>)
+    | undefined;
+  /** Checks a piece of the answer before the caller gets it. Default: no check. */
+  readonly answer?:
+    | ((piece: AnswerPiece) => GuardrailVerdict | Promise<GuardrailVerdict>)
+    | undefined;
+  /** How much new text is collected before a check, in characters. Default: 256. */
+  readonly everyLength?: number | undefined;
+  /** How much text before the new text a check gets, in characters. Default: 256. */
+  readonly overlapLength?: number | undefined;
+  /**
+   * What happens to text that already passed: `keep` it as a partial part, or `retract` it. Default:
+   * `keep`.
+   */
+  readonly onBlock?: 'keep' | 'retract' | undefined;
+}
+
+/**
+ * Stops requests and answers that a check blocks. The caller gets no text that was not checked. A
+ * blocked answer ends with the stop reason `content_filter` and the reason as its cause; its request
+ * is aborted, and its usage counts. If a check throws, the request fails with a `filtered` error.
+ *
+ * @example
+ * const provider = guardrail(anthropic({ model: 'claude-sonnet-4-5' }), {
+ *   answer: ({ text }) => (text.includes('launch code') ? { block: 'secret' } : undefined),
+ * });
+ */
+export function guardrail(provider: Provider, options: GuardrailOptions): Provider {
+  const known = ['request', 'answer', 'everyLength', 'overlapLength', 'onBlock'];
+  checkNames('guardrail', options, known);
+  const { everyLength = 256, overlapLength = 256, onBlock = 'keep', ...checks } = options;
+  checkCounts('guardrail', { everyLength, overlapLength });
+  if (onBlock !== 'keep' && onBlock !== 'retract')
+    throw badOption('guardrail', `onBlock is ${String(onBlock)}; use keep or retract`);
+  if (checks.request === undefined && checks.answer === undefined)
+    throw badOption('guardrail', 'there is no check; pass request or answer');
+  const rules = { ...checks, everyLength, overlapLength, onBlock };
+  const wrapped = wrapProvider(provider, (request, context) =>
+    guarded(provider, rules, request, context),
+  );
+  return { ...wrapped, ...(provider.describe && { describe: provider.describe }) };
+}
+
+type Rules = Pick<GuardrailOptions, 'request' | 'answer'> &
+  Required<{ [Name in 'everyLength' | 'overlapLength']: number }> & {
+    readonly onBlock: 'keep' | 'retract';
+  };
+
+async function* guarded(
+  provider: Provider,
+  rules: Rules,
+  request: ModelRequest,
+  context: StreamContext,
+): AsyncGenerator<StreamStep> {
+  const before = await verdictOf(provider, () => rules.request?.(request));
+  if (before !== undefined) return yield { deltas: [], end: blockedEnd(before, noUsage) };
+  const attempt = new Attempt(provider, request, context, systemClock);
+  const watch = new AnswerWatch(rules);
+  try {
+    for (;;) {
+      const step = await attempt.next();
+      watch.hold(step);
+      if (!watch.isDue) continue;
+      const found = await verdictOf(provider, () => watch.check());
+      if (found !== undefined) {
+        const { usage } = await attempt.abandon('blocked');
+        return yield { deltas: watch.close(), end: blockedEnd(found, usage) };
+      }
+      yield* watch.release();
+      if (step.end !== undefined) return;
+    }
+  } finally {
+    attempt.leave();
+  }
+}
+
+type Found = { readonly block: string } | { readonly error: ProviderError };
+
+/** A check that fails must not let anything pass. */
+async function verdictOf(
+  { id }: Provider,
+  check: () => GuardrailVerdict | Promise<GuardrailVerdict>,
+): Promise<Found | undefined> {
+  try {
+    return await check();
+  } catch (cause) {
+    const message = messageFor('filtered', id, 'a check of the guardrail failed');
+    return { error: new ProviderError('filtered', message, { provider: id, cause }) };
+  }
+}
+
+function blockedEnd(found: Found, usage: Usage): ResponseEnd {
+  if ('block' in found)
+    return { stop: { reason: 'content_filter', raw: 'guardrail', cause: found.block }, usage };
+  return { stop: { reason: 'error', cause: 'filtered' }, usage, error: found.error };
+}
+
+interface WatchedPart {
+  readonly kind: PartKind;
+  /** The end of the text that passed. */
+  checked: string;
+  fresh: string;
+}
+
+/** Holds steps back until their text is checked, and tracks the parts that the caller has. */
+class AnswerWatch {
+  readonly #rules: Rules;
+  readonly #parts = new Map<PartId, WatchedPart>();
+  #held: StreamStep[] = [];
+  #freshLength = 0;
+  #isEnding = false;
+  /** The parts that the caller has: open with their length, or closed. */
+  readonly #shown = new Map<PartId, { readonly kind: PartKind; length: number; isOpen: boolean }>();
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+  }
+
+  /** True if enough new text is held, or nothing more comes. */
+  get isDue(): boolean {
+    return this.#isEnding || this.#freshLength >= this.#rules.everyLength;
+  }
+
+  hold(step: StreamStep): void {
+    this.#held.push(step);
+    this.#isEnding = step.end !== undefined;
+    if (this.#rules.answer === undefined) this.#freshLength = Infinity;
+    else for (const delta of step.deltas) this.#note(delta);
+  }
+
+  /** Checks the new text of each part. Returns the first reason to block. */
+  async check(): Promise<GuardrailVerdict> {
+    for (const part of this.#parts.values()) {
+      if (part.fresh === '') continue;
+      const { kind, checked, fresh } = part;
+      const text = checked + fresh;
+      const verdict = await this.#rules.answer?.({ kind, text, newFrom: checked.length });
+      if (verdict !== undefined) return verdict;
+      part.checked = text.slice(-this.#rules.overlapLength);
+      part.fresh = '';
+    }
+    return undefined;
+  }
+
+  /** Returns the steps that passed. */
+  release(): readonly StreamStep[] {
+    const passed = this.#held;
+    this.#held = [];
+    this.#freshLength = 0;
+    for (const { deltas } of passed) for (const delta of deltas) this.#show(delta);
+    return passed;
+  }
+
+  /** Closes or retracts the parts that the caller has. Held steps are dropped. */
+  close(): readonly Delta[] {
+    const isRetracted = this.#rules.onBlock === 'retract';
+    return [...this.#shown].flatMap(([partId, { kind, length, isOpen }]): readonly Delta[] => {
+      if (isRetracted) return [{ type: 'retract_part', partId, reason: 'withdrawn' }];
+      return isOpen ? [closeCutPart(partId, kind, length, 'cut')] : [];
+    });
+  }
+
+  #note(delta: Delta): void {
+    switch (delta.type) {
+      case 'begin_part':
+        this.#parts.set(delta.partId, { kind: delta.kind, checked: '', fresh: '' });
+        return;
+      case 'append_text':
+        return this.#add(delta.partId, delta.chunk);
+      case 'replace_structured':
+        return this.#add(delta.partId, JSON.stringify(delta.value));
+      case 'commit_part': {
+        if (delta.part === undefined) return;
+        const { kind } = delta.part;
+        // A whole part replaces what was streamed, so all of it is new.
+        this.#parts.set(delta.partId, { kind, checked: '', fresh: '' });
+        return this.#add(delta.partId, wholeText(delta.part));
+      }
+      default:
+    }
+  }
+
+  #add(partId: PartId, text: string): void {
+    const part = this.#parts.get(partId);
+    if (part === undefined) return;
+    part.fresh += text;
+    this.#freshLength += text.length;
+  }
+
+  #show(delta: Delta): void {
+    if (delta.type === 'unknown') return;
+    const shown = this.#shown.get(delta.partId);
+    switch (delta.type) {
+      case 'begin_part':
+        this.#shown.set(delta.partId, { kind: delta.kind, length: 0, isOpen: true });
+        return;
+      case 'append_text':
+      case 'append_bytes':
+        if (shown !== undefined) shown.length += delta.chunk.length;
+        return;
+      case 'commit_part': {
+        const kind = delta.part?.kind ?? shown?.kind ?? 'text';
+        this.#shown.set(delta.partId, { kind, length: 0, isOpen: false });
+        return;
+      }
+      case 'retract_part':
+        this.#shown.delete(delta.partId);
+        return;
+      default:
+    }
+  }
+}
+
+function wholeText(part: NonNullable<(Delta & { type: 'commit_part' })['part']>): string {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+    case 'tool_result':
+      return part.text;
+    case 'tool_call':
+      return part.arguments;
+    case 'structured':
+    case 'custom':
+      return JSON.stringify(part.value);
+    case 'media':
+    case 'file':
+      return '';
+  }
+}

@@ -1,0 +1,112 @@
+import type { ItemId, ResponseDetails, Stop, Usage } from '@millrace/core';
+import type { Provider, StreamStep } from '../contract/provider.ts';
+import type { ProviderError } from '../contract/provider-error.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
+import { type Clock, systemClock } from '../transport/clock.ts';
+import { badOption, checkNames } from './check-options.ts';
+
+/** One entry of `logRequests`. No entry contains content of the request or of the answer. */
+export type RequestLogEntry = RequestLogHead &
+  (
+    | {
+        readonly type: 'request_started';
+        /** Number of items in the request. */
+        readonly items: number;
+        /** Number of tools in the request. */
+        readonly tools: number;
+      }
+    | { readonly type: 'first_delta'; readonly afterMs: number }
+    | {
+        readonly type: 'request_finished';
+        readonly afterMs: number;
+        /** Number of deltas. */
+        readonly deltas: number;
+        readonly stop: Stop;
+        readonly usage: Usage;
+        readonly details?: ResponseDetails;
+        readonly warnings?: readonly string[];
+        /** Without stack and cause, and without secrets. */
+        readonly error?: ReturnType<ProviderError['toJSON']>;
+      }
+    /** The caller left before the answer ended. */
+    | { readonly type: 'request_left'; readonly afterMs: number; readonly deltas: number }
+  );
+
+/** The fields of every entry. They identify the attempt. */
+export interface RequestLogHead {
+  readonly provider: string;
+  readonly model: string;
+  readonly itemId: ItemId;
+  readonly turn: number;
+  readonly attempt: number;
+}
+
+/** Options of `logRequests`. */
+export interface RequestLogOptions {
+  /** Called for each entry. If it throws, the entry is lost and the request continues. */
+  readonly log: (entry: RequestLogEntry) => void;
+  /** The clock for durations. Default: the system clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Logs the start, the first delta and the end of each request, with durations, usage and errors.
+ *
+ * @example
+ * const provider = logRequests(anthropic({ model: 'claude-sonnet-4-5' }), {
+ *   log: (entry) => console.log(JSON.stringify(entry)),
+ * });
+ */
+export function logRequests(provider: Provider, options: RequestLogOptions): Provider {
+  checkNames('logRequests', options, ['log', 'clock']);
+  const { log, clock = systemClock } = options;
+  if (typeof log !== 'function') throw badOption('logRequests', 'log is missing; pass a function');
+  const logged = wrapProvider(provider, async function* (request, context, next) {
+    const { id: itemId, turn, attempt } = context.item;
+    const head = { provider: provider.id, model: provider.model, itemId, turn, attempt };
+    const write = (entry: RequestLogEntry) => {
+      try {
+        log(entry);
+      } catch {
+        // A broken log must not break the request.
+      }
+    };
+    const startedMs = clock.now();
+    const sinceStart = () => clock.now() - startedMs;
+    const { items, tools = [] } = request;
+    write({ ...head, type: 'request_started', items: items.length, tools: tools.length });
+    let deltas = 0;
+    let isOver = false;
+    try {
+      for await (const step of next(request, context)) {
+        if (deltas === 0 && step.deltas.length > 0)
+          write({ ...head, type: 'first_delta', afterMs: sinceStart() });
+        deltas += step.deltas.length;
+        if (step.end !== undefined) {
+          isOver = true;
+          const end = endFields(step.end);
+          write({ ...head, type: 'request_finished', afterMs: sinceStart(), deltas, ...end });
+        }
+        yield step;
+      }
+    } finally {
+      if (!isOver) write({ ...head, type: 'request_left', afterMs: sinceStart(), deltas });
+    }
+  });
+  return { ...logged, ...(provider.describe && { describe: provider.describe }) };
+}
+
+/** The provider's own fields can repeat content. */
+function withoutContent({ other: _own, stopSequence: _matched, ...details }: ResponseDetails) {
+  return details;
+}
+
+function endFields({ stop, usage, details, warnings, error }: NonNullable<StreamStep['end']>) {
+  return {
+    stop,
+    usage,
+    ...(details === undefined ? {} : { details: withoutContent(details) }),
+    ...(warnings === undefined ? {} : { warnings }),
+    ...(error === undefined ? {} : { error: error.toJSON() }),
+  };
+}

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ModelInfo } from '@millrace/providers/models';
+import { rowsFromLiteLlm } from '@millrace/providers/models';
+
+/**
+ * Writes the table of models that `@millrace/providers` ships. `npm run models` reads LiteLLM's list
+ * from its Python package, which pip downloads. `npm run models -- LIST VERSION` reads a file.
+ */
+const source = { name: 'litellm', version: '1.108.4', license: 'MIT' };
+const listPath = 'litellm/model_prices_and_context_window_backup.json';
+const licensePath = `litellm-${source.version}.dist-info/licenses/LICENSE`;
+const providers = fileURLToPath(new URL('../packages/providers', import.meta.url));
+
+const [listFile, version = source.version] = process.argv.slice(2);
+const list = listFile === undefined ? downloadList() : readFileSync(listFile, 'utf8');
+const rows = Object.entries(rowsFromLiteLlm(JSON.parse(list)));
+const traits = rows.map(([key, { prices: _, ...info }]) => [key, info] as const);
+const prices = rows.flatMap(([key, { prices: own }]) =>
+  own === undefined ? [] : [[key, { prices: own }] as const],
+);
+writeData('traits', 'Limits and abilities', traits);
+writeData('prices', 'Prices', prices);
+console.log(`${rows.length} models, ${prices.length} with prices, from ${source.name} ${version}`);
+
+/** Downloads the package and returns the list in it. Also stores its licence. */
+function downloadList(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-models-'));
+  try {
+    const wanted = `${source.name}==${source.version}`;
+    run('python3', ['-m', 'pip', 'download', '--no-deps', '--quiet', '--dest', folder, wanted]);
+    const [wheel] = readdirSync(folder).filter((name) => name.endsWith('.whl'));
+    if (wheel === undefined) throw new Error(`pip downloaded no wheel of ${wanted}`);
+    run('python3', ['-m', 'zipfile', '--extract', join(folder, wheel), folder]);
+    const license = readFileSync(join(folder, licensePath), 'utf8').trim();
+    const header = `${'='.repeat(72)}\n${source.name} ${source.version} (${source.license})\n`;
+    const what = 'The table of models in src/models/data is made from its list of models.';
+    const text = `${header}\n${what}\n\n${license}\n${'='.repeat(72)}\n`;
+    writeFileSync(join(providers, 'THIRD-PARTY.txt'), text);
+    return readFileSync(join(folder, listPath), 'utf8');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function run(command: string, args: readonly string[]): void {
+  execFileSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+/** Writes one line for each set of facts: the facts as JSON, a tab, and the models that have them. */
+function writeData(
+  name: 'traits' | 'prices',
+  what: string,
+  entries: readonly (readonly [key: string, info: ModelInfo])[],
+): void {
+  const groups = Map.groupBy(entries, ([, info]) => JSON.stringify(info));
+  const lines = [...groups].map(([info, members]) => {
+    const keys = members.map(([key]) => key).join(' ');
+    return `${info}\t${keys}`;
+  });
+  const text = lines.join('\n').replace(/[\\`$]/g, String.raw`\$&`);
+  const content = `// Made by scripts/models.ts from ${source.name} ${version} (${source.license}); see THIRD-PARTY.txt.
+// Do not edit it. Change src/models/corrections.ts, and run: npm run models
+
+/**
+ * ${what} of models. Each line has the facts as JSON, a tab, and the names of the models that have
+ * them, separated by spaces.
+ */
+export const ${name}Text: string = \`
+${text}
+\`;
+`;
+  writeFileSync(join(providers, 'src/models/data', `${name}.ts`), content);
+}
