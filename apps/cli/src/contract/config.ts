@@ -112,6 +112,7 @@ export const providerNames = [
   'gemini',
   'openrouter',
   'azure',
+  'bedrock',
   'groq',
   'mistral',
   'deepseek',

@@ -62,3 +62,35 @@ test('the newer API of one that is not known to have it needs an address', () =>
   const config = { provider: 'groq', model: 'm', api: 'responses', apiKey: 'k' } as const;
   expect(() => openModel(config, { env: {} })).toThrow('its address is unknown');
 });
+
+describe('Claude on Bedrock', () => {
+  const config = { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-4-5' } as const;
+  const keys = { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-aws' };
+  const region = { AWS_REGION: 'eu-west-1' };
+
+  /** The address and the header of a request. */
+  async function sent(env: Readonly<Record<string, string>>) {
+    const requests: (readonly [host: string, authorization: string | null])[] = [];
+    const fetch: typeof globalThis.fetch = async (url, init) => {
+      const { host } = new URL(String(url));
+      requests.push([host, new Headers(init?.headers).get('authorization')]);
+      return new Response('{}', { status: 400 });
+    };
+    await openModel(config, { env, transport: { fetch } }).complete({ items: [hello] });
+    return requests[0] ?? [];
+  }
+
+  test('is asked with its own key, or else with a signature', async () => {
+    const own = { ...region, ...keys, AWS_BEARER_TOKEN_BEDROCK: 'key-of-bedrock' };
+    const host = 'bedrock-runtime.eu-west-1.amazonaws.com';
+    expect(await sent(own)).toEqual([host, 'Bearer key-of-bedrock']);
+    const [signedHost, signature] = await sent({ ...region, ...keys });
+    expect(signedHost).toBe(host);
+    expect(signature).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE\//);
+  });
+
+  test('needs keys and a region', () => {
+    expect(() => openModel(config, { env: region })).toThrow('Set AWS_BEARER_TOKEN_BEDROCK');
+    expect(() => openModel(config, { env: keys })).toThrow('Set AWS_REGION');
+  });
+});

@@ -1,5 +1,7 @@
 import {
+  type AwsCredentials,
   anthropic,
+  anthropicBedrock,
   type ChatPreset,
   gemini,
   type ModelTable,
@@ -33,13 +35,16 @@ export function openModel(
   const baseUrl = config.baseUrl ?? addressFromEnv(provider, env);
   const { contextTokens, maxOutputTokens } = config;
   const info = { contextTokens, maxOutputTokens, ...config.info };
-  const apiKey = requireKey(config, env);
+  const credentials = provider === 'bedrock' ? awsCredentials(config, env) : undefined;
+  const apiKey = credentials === undefined ? requireKey(config, env) : undefined;
   const options = { ...transport, model, headers, baseUrl, apiKey, models, info };
   switch (provider) {
     case 'anthropic':
       return anthropic(options);
     case 'gemini':
       return gemini(options);
+    case 'bedrock':
+      return anthropicBedrock({ ...options, region: requireRegion(config, env), credentials });
     default:
       return usesResponsesApi(config, baseUrl)
         ? openaiResponses({ ...options, preset: responsesPreset(config) })
@@ -55,7 +60,7 @@ function usesResponsesApi({ provider, api }: ModelConfig, baseUrl: string | unde
   return api === undefined ? provider === 'openai' && baseUrl === undefined : api === 'responses';
 }
 
-type CompatibleProvider = Exclude<ProviderName, 'anthropic' | 'gemini'>;
+type CompatibleProvider = Exclude<ProviderName, 'anthropic' | 'gemini' | 'bedrock'>;
 
 function chatPreset(config: ModelConfig, baseUrl: string | undefined): ChatPreset {
   const preset = config.provider as CompatibleProvider;
@@ -91,6 +96,26 @@ export function findKey({ provider, apiKey }: ModelConfig, env: Env): string | u
   const local = localServers.find(({ name }) => name === provider)?.keyVariable;
   const variables = vendor?.keyVariables ?? (local === undefined ? [] : [local]);
   return firstSetVariable(env, variables)?.value;
+}
+
+/** The keys of AWS in the environment, if there is no API key of Bedrock. */
+function awsCredentials(config: ModelConfig, env: Env): AwsCredentials | undefined {
+  if (findKey(config, env) !== undefined) return undefined;
+  const [accessKeyId, secretAccessKey, sessionToken] = [
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+  ].map((name) => firstSetVariable(env, [name])?.value);
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
+  return { accessKeyId, secretAccessKey, sessionToken };
+}
+
+function requireRegion(config: ModelConfig, env: Env): string {
+  const region = firstSetVariable(env, ['AWS_REGION', 'AWS_DEFAULT_REGION'])?.value;
+  if (region !== undefined) return region;
+  const name = `${config.provider}/${config.model}`;
+  const way = 'Set AWS_REGION, for example to us-east-1';
+  throw new ModelError('no_address', name, `Cannot use ${name}: its region is unknown. ${way}`);
 }
 
 /** With custom headers the key is optional, because a header may contain it. */

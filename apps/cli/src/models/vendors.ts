@@ -88,6 +88,14 @@ export const vendors: readonly Vendor[] = [
     // Each customer chooses the names.
     models: [],
   },
+  {
+    name: 'bedrock',
+    // Keys of AWS are for many services, so they alone do not choose this vendor.
+    keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
+    keyPage: 'https://console.aws.amazon.com/bedrock',
+    // Each region has other names.
+    models: [],
+  },
 ];
 
 /** Returns the first variable that is set. Empty variables do not count. */

@@ -100,9 +100,12 @@ export interface PreparedCommand {
   readonly fds: readonly number[];
   /** Whether all processes of the command end together with the started one. */
   readonly endsTogether: boolean;
-  /** Aborts when the command creates a file that it must not create. */
+  /** Aborts when the command creates a file that it must not create, or can change a guarded one. */
   readonly blocked: AbortSignal;
-  /** Releases everything. Call it after the command has ended. Returns the files that it removed. */
+  /**
+   * Releases everything. Call it after the command has ended. Returns what the sandbox changed, as
+   * sentences for the model.
+   */
   finish(): Promise<readonly string[]>;
 }
 

@@ -24,8 +24,12 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
 const addresses: ReadonlySet<string> = new Set(['remote.url', 'remote.pushurl']);
 const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushremote']);
 
-/** An address of another machine: `https://host/a`, `git@host:a`. All others may be local folders. */
-const otherMachine = /^(?:(?:https?|ssh|git):\/\/|[\w.-]+@)[A-Za-z0-9[]\S*$/;
+/**
+ * An address of another machine: `https://host/a`, `git@host:a`. All others may be local folders,
+ * also `git@host/a`, which has no colon before its first slash.
+ */
+const otherMachine =
+  /^(?:(?:https?|ssh|git):\/\/[A-Za-z0-9[]|\w[\w.-]*@(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):)\S*$/;
 
 /** Options of `isHarmlessGitConfig`. */
 interface ConfigOptions {
@@ -44,7 +48,9 @@ export function isHarmlessGitConfig(
   config: string,
   { connects = false }: ConfigOptions = {},
 ): boolean {
-  let [section, known]: [string, readonly string[] | undefined] = ['', undefined];
+  let section = '';
+  let subsection = '';
+  let known: readonly string[] | undefined;
   const remotes = new Set(['.']);
   const used = new Set<string>();
   const isHarmless = config.split(/\r?\n/).every((line) => {
@@ -53,17 +59,45 @@ export function isHarmlessGitConfig(
     const header = /^\[([a-z]+)(?:\s+"([^"\\]*)")?\]$/i.exec(text);
     if (header !== null) {
       section = (header[1] ?? '').toLowerCase();
+      subsection = header[2] ?? '';
       known = harmlessSettings.get(section);
-      if (section === 'remote') remotes.add(header[2] ?? '');
+      if (section === 'remote') used.add(subsection);
       return known !== undefined;
     }
     const [, key = '', value = ''] =
       /^([a-z][a-z0-9-]*)(?:\s*=\s*([^\\]*))?$/i.exec(text)?.map((part) => part ?? '') ?? [];
     const name = `${section}.${key.toLowerCase()}`;
     if (remoteNames.has(name)) used.add(value);
+    if (name === 'remote.url') remotes.add(subsection);
     if (connects && addresses.has(name) && !otherMachine.test(value)) return false;
     return key !== '' && known?.includes(key.toLowerCase()) === true;
   });
-  // Git takes the name of an unknown remote for an address.
+  // Git takes the name of a remote without an address for one.
   return isHarmless && (!connects || used.isSubsetOf(remotes));
+}
+
+/**
+ * Whether a configuration that was replaced adds only harmless settings. What it had before may
+ * stay, also if it is not known to be harmless.
+ */
+export function isHarmlessChange(before: string, after: string): boolean {
+  if (before === after) return true;
+  // A continued line means something else after another line.
+  if (/\\\r?$/m.test(before)) return false;
+  const others = new Set(linesWithHeaders(before).filter((line) => !isHarmlessGitConfig(line)));
+  const lines = linesWithHeaders(after);
+  const added = lines.filter((line) => !others.has(line)).join('\n');
+  // A setting that is gone may have switched something off.
+  return others.isSubsetOf(new Set(lines)) && isHarmlessGitConfig(added, { connects: true });
+}
+
+/** Returns each line after the header above it. */
+function linesWithHeaders(config: string): readonly string[] {
+  let header = '';
+  return config.split(/\r?\n/).map((line) => {
+    const text = line.trim();
+    if (!text.startsWith('[')) return `${header}\n${text}`;
+    header = text;
+    return `${header}\n`;
+  });
 }

@@ -24,7 +24,10 @@ export async function findRepositoryRisk(
   use: GitUse = 'reads',
 ): Promise<string | undefined> {
   const own = join(root, '.git');
-  const isRisky = (path: string) => riskyEntries.has(path) || (use !== 'reads' && isHook(path));
+  const isRisky = (path: string) =>
+    riskyEntries.has(path) ||
+    (use !== 'reads' && isHook(path)) ||
+    (use === 'connects' && isOldRemote(path));
   try {
     return (
       (await findDiscoveryRisk(own)) ??
@@ -81,6 +84,8 @@ const riskyEntries: ReadonlySet<string> = new Set([
 ]);
 /** Git creates the samples itself and does not run them. */
 const isHook = (path: string) => path.startsWith('hooks/') && !path.endsWith('.sample');
+/** A file of an old form, whose name is that of a remote. Its address may be a local folder. */
+const isOldRemote = (path: string) => /^(?:remotes|branches)\//.test(path);
 /** Large folders whose files git finds only by their hashes. */
 const isStore = (path: string) => /^objects\/[0-9a-f]{2}$|^lfs$/.test(path);
 

@@ -4,6 +4,7 @@ import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
+import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
@@ -43,9 +44,33 @@ export function approveByPolicy(
       return { decision, reason: `${reason}, and the provider sees a danger` };
     if (called.answers === 'openai.mcp_approval')
       return { decision, reason, rule: hostedToolRule(input) };
-    const rule = lasting === 'wide' ? suggestedRule(policy, call) : exactRule(policy, call);
-    return { decision, reason, rule };
+    if (lasting === 'exact') return { decision, reason, rule: exactRule(policy, call) };
+    return { decision, ...(await suggestion(policy, call, reason, workspace)) };
   };
+}
+
+/**
+ * Returns the rule for a lasting approval, and the reason to ask. A wide rule would not let a call
+ * with a risk run, so neither may an earlier approval with that rule.
+ */
+async function suggestion(
+  policy: PermissionPolicy,
+  call: PolicyCall,
+  reason: string,
+  workspace: Pick<Workspace, 'root' | 'resolve'>,
+): Promise<{ readonly reason: string; readonly rule: string | undefined }> {
+  let wide: PermissionRule | undefined;
+  try {
+    wide = suggestRule(policy, call);
+  } catch {
+    // The policy cannot remember more rules.
+    return { reason, rule: undefined };
+  }
+  if (wide === undefined) return { reason, rule: exactRule(policy, call) };
+  const { readOnlyCommands: readings = [] } = policy.remember(wide).decide(call);
+  const risk = await firstRisk(readings, policy, workspace);
+  if (risk !== undefined) return { reason: risk, rule: exactRule(policy, call) };
+  return { reason, rule: JSON.stringify(wide) };
 }
 
 async function firstRisk(
@@ -90,16 +115,6 @@ function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefin
   try {
     return JSON.stringify(policy.ruleFor(call, 'allow'));
   } catch {
-    return undefined;
-  }
-}
-
-function suggestedRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
-  try {
-    const rule = suggestRule(policy, call);
-    return rule === undefined ? exactRule(policy, call) : JSON.stringify(rule);
-  } catch {
-    // The policy cannot remember more rules.
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { type OptionTable, type ParsedOptions, parseOptions } from './read-only/parse-options.ts';
 import { parseReadOnlyCommand } from './read-only/read-only-command.ts';
 import { readOnlyGitCommands } from './read-only/read-only-programs.ts';
-import type { Word } from './split-command.ts';
+import { isLauncher, type Word } from './split-command.ts';
 
 /**
  * A command of which a prefix rule covers only known arguments: `npm test`, `git log`. Other
@@ -120,6 +120,10 @@ interface FoundCommand {
   readonly command: ClosedCommand | undefined;
 }
 
+/** Programs that run any file. `yarn run` and `bun run` also start programs of the system. */
+const interpreters =
+  /^(?:node|nodejs|deno|bun|bunx|npx|tsx|ts-node|perl|php|lua|(?:python|ruby)[\d.]*)$/;
+
 const scriptRunners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 
 function lookUp(given: readonly string[]): FoundCommand | undefined {
@@ -128,7 +132,8 @@ function lookUp(given: readonly string[]): FoundCommand | undefined {
     const command = projectCommands.get(given.slice(0, length).join(' '));
     if (command !== undefined && given.length >= length) return { length, command };
   }
-  if (scriptRunners.has(program) && verb === 'run' && /^\w[\w:.-]*$/.test(name))
+  const isScript = /^\w[\w:.-]*$/.test(name) && !interpreters.test(name) && !isLauncher([name]);
+  if (scriptRunners.has(program) && verb === 'run' && isScript)
     return { length: 3, command: script };
   const isReader = program === 'git' && readOnlyGitCommands.has(verb);
   return isReader ? { length: 2, command: undefined } : undefined;

@@ -137,6 +137,8 @@ function decideCommand(
   const readings = rulings.flatMap((one) => one.readOnlyCommands ?? []);
   if (ruling.decision === 'allow' && isGitMixed(rulings, parts))
     return { decision: 'ask', reason: 'The line has git and commands that do more than read' };
+  if (ruling.decision === 'allow' && isElsewhere(rulings, parts, root))
+    return { decision: 'ask', reason: 'The line changes the folder of commands that it checks' };
   return ruling.decision === 'allow' && readings.length > 0
     ? { ...ruling, readOnlyCommands: readings }
     : ruling;
@@ -152,6 +154,32 @@ function isGitMixed(
 ): boolean {
   const hasGit = rulings.some((one) => one.isUnasked && one.readOnlyCommands?.some((c) => c.isGit));
   return hasGit && parts.some((words) => parseReadOnlyCommand(words) === undefined);
+}
+
+/**
+ * Whether a rule lets the line change the folder, and the line has a command whose paths or
+ * repository are checked. They are checked in the root, so they would be others.
+ */
+function isElsewhere(
+  rulings: readonly PartDecision[],
+  parts: readonly (readonly Word[])[],
+  root: string,
+): boolean {
+  const isChange = (at: number) => changesFolder(parts[at] ?? [], root);
+  return (
+    rulings.some((one, at) => isChange(at) && !one.isUnasked) &&
+    rulings.some((one, at) => !isChange(at) && one.readOnlyCommands !== undefined)
+  );
+}
+
+const folderCommands: ReadonlySet<string> = new Set(['cd', 'chdir', 'pushd', 'popd']);
+
+/** Whether a command may change to a folder other than the root. */
+function changesFolder(words: readonly Word[], root: string): boolean {
+  if (!folderCommands.has(words[0]?.text ?? '')) return false;
+  const [target = ''] = parseReadOnlyCommand(words)?.paths.map(({ path }) => path) ?? [];
+  // With `..` after a link, the shell may get to another folder.
+  return target === '' || target.includes('..') || lexicalPath(root, target).shown !== '.';
 }
 
 interface CommandContext {

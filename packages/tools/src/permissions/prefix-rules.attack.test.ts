@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { commandRuling } from '../testing/policy/policy-ruling.ts';
+import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
 // A rule allows the start of a command, and a hostile model or repository makes more of it.
@@ -88,22 +88,146 @@ describe('a repository whose remote is a folder of the archive', () => {
     ['remote.origin.pushurl', '../evil.git'],
     ['branch.main.remote', 'evil.git'],
     ['branch.main.pushRemote', './evil.git'],
+    // Without a colon before the first slash, git takes these for local folders.
+    ['remote.origin.url', 'git@host'],
+    ['remote.origin.url', 'git@host/evil.git'],
+    ['remote.origin.url', 'git@host/../evil.git'],
+    ['remote.origin.url', 'git@host/evil:evil.git'],
   ] as const)('attack 37: %s = %s does not run the hooks of the folder', async ([name, value]) => {
     configure(name, value);
     expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
   });
 
-  test.for(['https://example.com/a.git', 'git@example.com:a/b.git', 'ssh://git@example.com:22/a'])(
-    'a rule pushes to %s',
-    async (url) => {
-      configure('remote.origin.url', url);
-      configure('branch.main.remote', 'origin');
-      expect(await rulings('git push', 'git push')).toEqual(['allow', 'allow']);
-    },
-  );
+  test('attack 37: a remote without an address is the folder of that name', async () => {
+    configure('remote.evil.fetch', '+refs/heads/*:refs/remotes/evil/*');
+    configure('branch.main.remote', 'evil');
+    expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
+  });
+
+  test.for([
+    ['.git/remotes/origin', 'URL: ./evil.git\n'],
+    ['.git/branches/origin', './evil.git\n'],
+  ] as const)('attack 37: the old file %s names the folder', async ([path, content]) => {
+    writeTree(root, { [path]: content });
+    expect(await rulings('git push', 'git push')).toEqual(['ask', 'ask']);
+    expect(await rulings('git commit', 'git commit -m x')).toEqual(['allow', 'allow']);
+  });
+
+  test.for([
+    ...['https://example.com/a.git', 'git@example.com:a/b.git', 'ssh://git@example.com:22/a'],
+    ...['git@[2001:db8::1]:a.git', 'org-123@github.com:a/b'],
+  ])('a rule pushes to %s', async (url) => {
+    configure('remote.origin.url', url);
+    configure('branch.main.remote', 'origin');
+    expect(await rulings('git push', 'git push')).toEqual(['allow', 'allow']);
+  });
 
   test('a rule commits, because that uses no remote', async () => {
     configure('remote.origin.url', '../other.git');
     expect(await rulings('git commit', 'git commit -m x')).toEqual(['allow', 'allow']);
+  });
+});
+
+describe('a folder of the archive that is a repository', () => {
+  const git = (folder: string, ...words: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', '-C', folder, ...words]);
+
+  beforeEach(() => {
+    git(root, 'commit', '-q', '--allow-empty', '-m', 'x');
+    writeTree(root, { 'sub/b.txt': 'b', '.gitignore': 'ignored\n' });
+    git(root, 'init', '-q', 'sub');
+    git(join(root, 'sub'), 'add', 'b.txt');
+    git(join(root, 'sub'), 'commit', '-q', '-m', 'y');
+  });
+
+  // Git makes it a submodule, and runs its monitor when it looks for changes in it.
+  test.for([
+    ['git add', 'git add -A'],
+    ['git add', 'git add sub && git add -u'],
+    ['git checkout', 'git checkout other'],
+    ['git stash', 'git stash pop'],
+  ] as const)(
+    'attack 40: the rule %s does not run its programs by `%s`',
+    async ([command, line]) => {
+      git(join(root, 'sub'), 'config', 'core.fsmonitor', 'evil');
+      expect(await rulings(command, line)).toContain('ask');
+      expect(await rulings(command, line)).not.toContain('allow');
+    },
+  );
+
+  test('attack 40: `git checkout` makes a submodule of an ignored folder', async () => {
+    git(root, 'init', '-q', 'ignored');
+    git(join(root, 'ignored'), 'commit', '-q', '--allow-empty', '-m', 'y');
+    git(join(root, 'ignored'), 'config', 'core.fsmonitor', 'evil');
+    const rules = [{ tool: 'bash', command: 'git checkout', decision: 'allow' }] as const;
+    expect(await commandRuling(root, 'git checkout other', { rules })).toBe('ask');
+    // `git add` leaves it out.
+    expect(await rulings('git add', 'git add -A')).toEqual(['allow', 'allow']);
+  });
+
+  test('a repository without programs and a linked worktree are no reason to ask', async () => {
+    git(root, 'worktree', 'add', '-q', 'tree');
+    expect(await rulings('git add', 'git add -A')).toEqual(['allow', 'allow']);
+    expect(await rulings('git commit', 'git commit -am x')).toEqual(['allow', 'allow']);
+    git(root, 'init', '-q', 'evil');
+    writeTree(root, { '.git/worktrees/tree/commondir': '../../../evil/.git' });
+    expect(await rulings('git add', 'git add -A')).toEqual(['ask', 'ask']);
+  });
+});
+
+describe('a rule for cd', () => {
+  const rulingOf = (line: string) => {
+    const commands = ['cd', 'pushd', 'popd', 'git commit', 'npm test'];
+    const rules = commands.map(
+      (command) => ({ tool: 'bash', command, decision: 'allow' }) as const,
+    );
+    return commandRuling(root, line, { rules });
+  };
+
+  test.for([
+    ...['cd /etc && cat passwd', 'cd .. && ls', 'pushd /etc && cat passwd', 'cd / && grep -r x'],
+    ...['cd sub && cat a.txt', 'cd sub\ncat a.txt', 'cd .. && git status', 'cd ./sub && git log'],
+    ...['cd ./sub && git commit -m x', 'cd . && popd && cat a.txt'],
+  ])('attack 41: `%s` reads or commits elsewhere without a question', async (line) => {
+    writeTree(root, { 'sub/a.txt': '' });
+    expect(await rulingOf(line)).toBe('ask');
+  });
+
+  test.for(['cd sub && npm test', 'cd .. && cd sub', 'cd . && cat a.txt && git status'])(
+    'it allows `%s`',
+    async (line) => {
+      expect(await rulingOf(line)).toBe('allow');
+    },
+  );
+});
+
+test.for(['bun run sh a.sh', 'yarn run node a.js', 'yarn run python3 a.py', 'bun run env a'])(
+  'attack 42: a rule for `%s` in the chat covers only this line',
+  async (command) => {
+    const { rule } = await policyRuling(root, ['bash', { command }], { lasting: 'wide' });
+    expect(rule).toEqual({ tool: 'bash', command, exact: true, decision: 'allow' });
+  },
+);
+
+describe('a lasting approval, which covers later calls with the same suggested rule', () => {
+  const suggested = (command: string) =>
+    policyRuling(root, ['bash', { command }], { lasting: 'wide' });
+  const exact = (command: string) => ({ tool: 'bash', command, exact: true, decision: 'allow' });
+
+  test('attack 43: it does not cover paths that lead outside', async () => {
+    symlinkSync('/etc', join(root, 'link'));
+    const inside = await suggested('prettier --write a.txt');
+    expect(inside.rule).toMatchObject({ command: 'prettier' });
+    const outside = await suggested('prettier --write link/hosts');
+    expect(outside.rule).toEqual(exact('prettier --write link/hosts'));
+    expect(outside.reason).toContain('leads outside the workspace');
+  });
+
+  test('attack 43: it does not cover git in a repository that runs programs', async () => {
+    expect((await suggested('git commit -m x')).rule).toMatchObject({ command: 'git commit' });
+    execFileSync('git', ['-C', root, 'config', 'core.fsmonitor', 'evil']);
+    const { rule, reason } = await suggested('git commit -m y');
+    expect(rule).toEqual(exact('git commit -m y'));
+    expect(reason).toContain('may make git run other programs');
   });
 });

@@ -18,7 +18,8 @@ test.for(
     .env~ ..env.swp .env-prod .env_prod prod.env.local serviceAccountKey.json service_account.json
     id_rsa.bak .id_rsa.swp key.pem.bak .npmrc.bak .vault_pass .secrets .secrets/token
     local.settings.json kubeconfig.yaml .bash_history .zsh_history .python_history .node_repl_history
-    .claude.json .config/rclone/rclone.conf .local/share/millrace/sessions.db`),
+    .git/modules/lib/config .git/modules/a/modules/b/config .git/config.worktree .git/config.lock
+    .git/worktrees/a/config.worktree .claude.json .config/rclone/rclone.conf .local/share/millrace/sessions.db`),
 )('attack 25: the secret %s is not read unasked', async (path) => {
   const { decision } = await policyRuling(root, ['read', { path }]);
   expect(decision).toBe('ask');

@@ -27,6 +27,7 @@ export function readProtection(path: string): Protection | undefined {
   const segment =
     (isPublic ? undefined : segments.find((name) => secretFolders.has(name))) ??
     lastIf(segments, isSecretName) ??
+    lastIf(segments, (name) => segments.includes('.git') && gitSettings.test(name)) ??
     endOfChain(segments, secretChains);
   return segment === undefined ? undefined : { segment, why: 'secret' };
 }
@@ -62,6 +63,8 @@ const codeChains = setOf(
 );
 
 const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store .secrets');
+/** Settings of git, also of submodules and worktrees, and copies of them. Addresses have passwords. */
+const gitSettings = /^config(?:\W|$)/;
 const secretChains = setOf(
   `.git/config .config/gcloud .config/gh .config/rclone .config/millrace .local/share/millrace
   .cargo/credentials .m2/settings.xml`,

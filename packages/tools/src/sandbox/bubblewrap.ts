@@ -158,7 +158,8 @@ class Bubblewrap implements Sandbox {
       ];
       // Each command reads the filter from the start, so each needs a descriptor of its own.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
-      const names = watchNames(view === 'workspace' ? plan.watched : []);
+      const { watched, kept } = plan;
+      const names = view === 'workspace' ? watchNames(watched, kept) : watchNames([]);
       const finish = async () => {
         closeSync(filter);
         this.#leave(root, plan);

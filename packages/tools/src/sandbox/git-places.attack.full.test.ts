@@ -53,6 +53,20 @@ describe.for(sandboxUsers)('as %s', (user) => {
     },
   );
 
+  test.for(['remotes', 'branches'])(
+    'attack 2: a command names a folder with hooks as a remote in .git/%s',
+    async (name, context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, { ...repository('.git'), '.git/config': '' });
+      const attack = `mkdir -p .git/${name}; echo ./evil > .git/${name}/origin; true`;
+      await agent.run(attack);
+      expect(existsSync(join(agent.workspace, '.git', name))).toBe(false);
+      agent.write(agent.workspace, { [`.git/${name}/other`]: 'good' });
+      await agent.run(attack);
+      expect(readdirSync(join(agent.workspace, '.git', name))).toEqual(['other']);
+    },
+  );
+
   test('attack 2: a command changes the list of a rebase that has begun', async (context) => {
     const agent = await attackAgent(user, context);
     const list = '.git/rebase-merge/git-rebase-todo';

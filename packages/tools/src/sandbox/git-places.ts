@@ -58,7 +58,8 @@ function addRepository(git: string, worktree: string, search: Search): void {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   }
-  for (const name of ['config', 'commondir']) found.add(at(name));
+  // The last two are old places of remotes. Of a remote that is a folder, `git push` runs the hooks.
+  for (const name of ['config', 'commondir', 'remotes', 'branches']) found.add(at(name));
   // A rebase that has begun runs the commands of its list when it continues.
   for (const name of ['rebase-merge', 'rebase-apply', 'config.worktree'])
     if (entryOf(at(name)) !== undefined) found.add(at(name));

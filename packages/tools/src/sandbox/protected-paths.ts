@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { RepositorySearch } from '../git/repository-search.ts';
@@ -18,11 +18,28 @@ export interface WatchedName {
   readonly link: string | undefined;
 }
 
+/**
+ * A place that a mount guards only as long as no program outside of the sandbox replaces it. The
+ * kernel then removes the mount: git writes its settings to a new file and renames that.
+ */
+export interface KeptPlace {
+  readonly path: string;
+  readonly guard: 'read-only' | 'pinned';
+  /** The file as it was before a command ran. Undefined for a folder and for a large file. */
+  readonly file: KeptFile | undefined;
+}
+
+export interface KeptFile {
+  readonly content: Buffer;
+  readonly mode: number;
+}
+
 /** How the places of one workspace are guarded. */
 export interface GuardPlan {
   /** Parents come before their children. */
   readonly guarded: readonly GuardedPath[];
   readonly watched: readonly WatchedName[];
+  readonly kept: readonly KeptPlace[];
 }
 
 interface PlanOptions {
@@ -63,6 +80,8 @@ class Planner {
   readonly #writable: readonly string[];
   readonly #guarded = new Map<string, GuardedPath>();
   readonly #watched = new Map<string, WatchedName>();
+  /** Places that must not change in any way while a command runs. */
+  readonly #kept = new Set<string>();
 
   constructor(writable: readonly string[]) {
     this.#writable = writable;
@@ -91,6 +110,7 @@ class Planner {
       const isLast = index === names.length - 1;
       // Nothing can be created below a file as long as the file stays.
       this.#add(at, isLast || !entry.isDirectory() ? guard : 'pinned', entry.isDirectory());
+      if (isWatched) this.#kept.add(at);
       if (!entry.isDirectory()) return;
     }
   }
@@ -123,7 +143,13 @@ class Planner {
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
-    return { guarded: all.filter(isVisible), watched };
+    const guarded = all.filter(isVisible);
+    const kept = guarded.flatMap(({ path, guard, isFolder }) => {
+      // Other programs replace files with keys all the time, and what they hold cannot be guessed.
+      if (guard === 'hidden' || !this.#kept.has(path)) return [];
+      return [{ path, guard, file: isFolder ? undefined : keptFile(path) }];
+    });
+    return { guarded, watched, kept };
   }
 
   /**
@@ -159,6 +185,19 @@ function checkHardLinks(path: string, isFolder: boolean): void {
   throw new SandboxError('cannot_confine', `Cannot protect ${shared}: ${why}. ${advice}`, {
     path: shared,
   });
+}
+
+/** Maximum size of a file that is kept to restore it. */
+const maxKeptBytes = 1_048_576;
+
+function keptFile(path: string): KeptFile | undefined {
+  const entry = entryOf(path);
+  if (entry?.isFile() !== true || entry.size > maxKeptBytes) return undefined;
+  try {
+    return { content: readFileSync(path), mode: entry.mode & 0o777 };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Tells whether a path is below a folder. The folder itself is not. */

@@ -145,11 +145,11 @@ async function executeCommand(
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
   const run = { shell, cwd: workspace.root, signal, clock, timeoutMs, graceMs, confined };
-  let removed: readonly string[] = [];
+  let happened: readonly string[] = [];
   try {
     const end = await runCommand(command, { ...run, env, onOutput: output.add }).finally(
       async () => {
-        removed = (await confined?.finish()) ?? [];
+        happened = (await confined?.finish()) ?? [];
       },
     );
     const printed = await output.end();
@@ -157,7 +157,7 @@ async function executeCommand(
     // The result must say that the command ran, even if its output cannot be stored.
     const blob = whole && (await blobs.put(whole).catch(() => undefined));
     const notes =
-      confinement === undefined ? [] : sandboxNotes(command, end, printed, confinement, removed);
+      confinement === undefined ? [] : sandboxNotes(command, end, printed, confinement, happened);
     return describeCommand(end, printed, { whole: blob, timeoutMs, notes });
   } finally {
     await output.close();
@@ -212,19 +212,13 @@ function sandboxNotes(
   end: CommandOutcome,
   { text }: CollectedOutput,
   { view, network }: Confinement,
-  removed: readonly string[],
+  happened: readonly string[],
 ): readonly string[] {
   const explained =
     end.reason === 'exited'
       ? explainFailure({ command, output: text, exitCode: end.exitCode, view, network })
       : undefined;
-  return [
-    ...removed.map(
-      (path) =>
-        `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`,
-    ),
-    ...(explained === undefined ? [] : [explained]),
-  ];
+  return explained === undefined ? happened : [...happened, explained];
 }
 
 function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {

@@ -61,7 +61,7 @@ export async function findSecretBelow(
 
 /** Almost every workspace has a `.git/config`. It is a secret only if it contains a password. */
 async function isHarmlessGitFile(path: string): Promise<boolean> {
-  if (!path.endsWith(`${sep}.git${sep}config`)) return false;
+  if (!path.endsWith(`${sep}config`) || !path.includes(`${sep}.git${sep}`)) return false;
   const text = await readFile(path, 'utf8').catch(() => undefined);
   return text !== undefined && !/:\/\/[^\s/]*@|header|token|password|secret/i.test(text);
 }

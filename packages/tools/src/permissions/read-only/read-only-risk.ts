@@ -1,6 +1,7 @@
 import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { findRepositoryRisk } from '../../git/repository-risk.ts';
+import { findInnerRisk } from '../../git/inner-repository.ts';
+import { findRepositoryRisk, type GitUse } from '../../git/repository-risk.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { lexicalPath } from '../permission-rule.ts';
 import { findSecretBelow } from './find-secret.ts';
@@ -39,8 +40,15 @@ export async function findReadOnlyRisk(
   const isChecked = !mayBeInside && !shellBuiltins.has(program);
   if (isChecked && !(await isOutsideProgram(program, root, searchPath)))
     return `The program ${program} may be inside the workspace`;
-  const risk = isGit ? await findRepositoryRisk(root, gitUse) : undefined;
+  const risk = isGit ? await riskOfGit(root, gitUse) : undefined;
   return risk && `The repository may make git run other programs: ${risk}`;
+}
+
+async function riskOfGit(root: string, use: GitUse = 'reads'): Promise<string | undefined> {
+  const risk = await findRepositoryRisk(root, use);
+  if (risk !== undefined || use === 'reads') return risk;
+  // `git add` and `git commit` leave out what git ignores. Others, such as `git checkout`, do not.
+  return findInnerRisk(root, { ignored: use !== 'changes' });
 }
 
 function isFile(path: string): Promise<boolean> {

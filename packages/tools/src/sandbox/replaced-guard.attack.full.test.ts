@@ -1,0 +1,91 @@
+import {
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import {
+  type AttackedAgent,
+  attackAgent,
+  endAgents,
+  sandboxUsers,
+} from '../testing/sandbox/use-sandbox.ts';
+
+// While a command runs, a program outside of the sandbox replaces a guarded file, as git and editors
+// do it: with a new file that gets the name. The kernel then removes the mount that guards the file.
+
+endAgents();
+
+const config = '[core]\n\tbare = false\n';
+const repository = {
+  '.git/HEAD': 'ref: refs/heads/main\n',
+  '.git/config': config,
+  '.git/objects/x': '',
+  '.git/refs/x': '',
+};
+
+/** Replaces a file after the command has started. */
+async function replaceLater(agent: AttackedAgent, name: string, content: string): Promise<void> {
+  while (!existsSync(join(agent.workspace, 'started'))) await setTimeout(5);
+  const path = join(agent.workspace, name);
+  const { uid, gid } = statSync(path);
+  writeFileSync(`${path}.new`, content);
+  chownSync(`${path}.new`, uid, gid);
+  renameSync(`${path}.new`, path);
+}
+
+/** A command that waits until it can write a file. */
+const wait = (name: string, text: string) => `touch started
+for i in $(seq 400); do (printf '${text}' >> ${name}) 2>/dev/null; sleep 0.02; done`;
+
+describe.for(sandboxUsers)('as %s', (user) => {
+  const read = (agent: AttackedAgent, name: string) =>
+    readFileSync(join(agent.workspace, name), 'utf8');
+
+  test('attack 7: a command writes .git/config after git has replaced it', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository);
+    const attack = agent.run(wait('.git/config', '[core]\\nfsmonitor = evil\\n'));
+    await replaceLater(agent, '.git/config', `${config}[user]\n\tname = A\n`);
+    expect(await attack).toContain('It was stopped by the sandbox');
+    expect(read(agent, '.git/config')).not.toContain('evil');
+    expect(read(agent, '.git/config')).toContain('bare = false');
+  });
+
+  test('attack 7: a command writes the file .git after it was replaced', async (context) => {
+    const agent = await attackAgent(user, context);
+    const link = 'gitdir: ./bare\n';
+    agent.write(agent.workspace, { '.git': link, 'bare/HEAD': 'ref: refs/heads/main\n' });
+    const attack = agent.run(wait('.git', 'evil'));
+    await replaceLater(agent, '.git', `${link}\n`);
+    expect(await attack).toContain('It was stopped by the sandbox');
+    expect(read(agent, '.git')).toBe(link);
+    expect(readdirSync(agent.workspace).join()).toContain('.git.blocked-by-sandbox-');
+  });
+
+  test('a harmless change of git stays, and the result says why the command stopped', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository);
+    const running = agent.run('touch started; sleep 20');
+    const changed = `${config}[branch "main"]\n\tdescription = A\n`;
+    await replaceLater(agent, '.git/config', changed);
+    expect(await running).toContain('another program replaced');
+    expect(read(agent, '.git/config')).toBe(changed);
+    expect(readdirSync(join(agent.workspace, '.git')).join()).not.toContain('blocked');
+  });
+
+  test('a change in place does not stop a command', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository);
+    const running = agent.run('touch started; sleep 0.5; echo done');
+    while (!existsSync(join(agent.workspace, 'started'))) await setTimeout(5);
+    writeFileSync(join(agent.workspace, '.git/config'), `${config}[user]\n\tname = A\n`);
+    expect(await running).toBe('done');
+  });
+});
