@@ -101,10 +101,18 @@ if (process.argv.includes('--python')) {
   console.log(isReady ? 'ok      agentex-sdk for Python' : 'missing agentex-sdk for Python');
 }
 
-/** llama.cpp's server and LiteLLM, for `npm run test:real`. Installed only with --models: 1 GB. */
-const isOnlyModels = process.argv.includes('--models-only');
+/**
+ * llama.cpp's server and LiteLLM, for `npm run test:real`. Installed only with --models: 1 GB. With
+ * --models-only nothing else is installed, and --models-only=llama installs one of them.
+ */
+const onlyModels = process.argv.find((word) => /^--models-only(?:=|$)/.test(word));
+const isOnlyModels = onlyModels !== undefined;
 if (isOnlyModels || process.argv.includes('--models')) {
-  for (const [name, { path, packages }] of Object.entries(modelServers)) {
+  const [, one] = onlyModels?.split('=') ?? [];
+  const chosen = Object.entries(modelServers).filter(([name]) => one === undefined || name === one);
+  if (chosen.length === 0)
+    throw new Error(`There is no server ${one}: use ${Object.keys(modelServers).join(' or ')}`);
+  for (const [name, { path, packages }] of chosen) {
     const isReady =
       existsSync(`${path}/bin/python`) ||
       (run('python3', '-m', 'venv', path) &&
