@@ -1,5 +1,5 @@
 import type { PermissionPolicy, PermissionRule } from '@millrace/tools';
-import { ruleToText } from '../../config/rule-text.ts';
+import { ruleFromText, ruleToText } from '../../config/rule-text.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
@@ -37,7 +37,8 @@ export class RememberedAnswers {
     const known = this.#ruleCache.get(approval);
     if (known !== undefined) return known.rule;
     const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
-    const rule = asked && ruleToKeep(this.#options.built().policy(), asked, approval);
+    const kept = asked && ruleToKeep(this.#options.built().policy(), asked, approval);
+    const rule = kept !== undefined && isKeptByText(kept) ? kept : undefined;
     this.#ruleCache.set(approval, { rule });
     return rule;
   };
@@ -86,5 +87,18 @@ function ruleToKeep(
     return policy.ruleFor({ tool, input }, 'allow');
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Whether the saved text is read as the same rule. Blanks around a path are not: a rule for a file
+ * in a folder ` .git` would become one for `.git`.
+ */
+function isKeptByText(rule: PermissionRule): boolean {
+  const text = ruleToText(rule);
+  try {
+    return ruleToText(ruleFromText(text, 'allow')) === text;
+  } catch {
+    return false;
   }
 }

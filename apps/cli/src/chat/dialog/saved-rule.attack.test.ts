@@ -1,0 +1,29 @@
+import { permissionPolicy } from '@millrace/tools';
+import { expect, test } from 'vitest';
+import type { BuiltAgent } from '../../contract/agent.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { RememberedAnswers } from './remembered-answers.ts';
+
+// A permanent rule is saved as text. When it is read again, it must not allow something else.
+
+function savedRule(path: string) {
+  const policy = permissionPolicy({ root: '/workspace' });
+  const rule = JSON.stringify({ tool: 'write', path, exact: true, decision: 'allow' });
+  const answers = new RememberedAnswers({
+    built: () => ({ policy: () => policy }) as BuiltAgent,
+    conversation: () => ({ approvals: [], approve: async () => {} }),
+  });
+  const approval = { name: 'write', input: { path }, rule };
+  return answers.ruleToSave(approval as unknown as PendingApproval);
+}
+
+test.for([' .git/config', '\u00a0.git/config', '.git/config\n', '.env '])(
+  'attack: no rule for %j is saved, because it would be read as one for another file',
+  (path) => {
+    expect(savedRule(path)).toBe(undefined);
+  },
+);
+
+test.for(['src/a.ts', 'a b.txt', 'a=b:c'])('a rule for %j is saved', (path) => {
+  expect(savedRule(path)).toMatchObject({ path });
+});
