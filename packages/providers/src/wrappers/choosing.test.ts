@@ -135,6 +135,8 @@ describe('19: a fallback', () => {
 
   test('refuses wrong options', () => {
     expect(() => withFallback([])).toThrow('the list of providers is empty');
+    const [one] = both();
+    expect(() => withFallback(one as never)).toThrow('pass the providers as a list');
     expect(() => withFallback(both(), { firstDeltaMs: 0 })).toThrow('firstDeltaMs is 0');
     expect(() => withFallback(both(), { firstDeltaMS: 1 } as object)).toThrow('Use firstDeltaMs');
   });
