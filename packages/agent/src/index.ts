@@ -66,4 +66,5 @@ export {
   defineTool,
   type ToolOptions,
 } from './tool/define-tool.ts';
+export { mcpApprovalTool } from './tool/mcp-approval.ts';
 export { type ReadOutputOptions, readOutputTool } from './tool/read-output.ts';

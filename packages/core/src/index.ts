@@ -112,6 +112,7 @@ export {
   mediumOf,
   type Part,
   type PartKind,
+  type ProviderFile,
   type ProviderState,
   type ReasoningForm,
   type ReasoningPart,

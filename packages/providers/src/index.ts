@@ -62,6 +62,7 @@ export {
   type ProviderErrorKind,
   type RetryAdvice,
 } from './contract/provider-error.ts';
+export type { UploadOptions, Uploads } from './contract/uploads.ts';
 export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
 export { withContentOptions } from './history/content-options.ts';
@@ -99,6 +100,7 @@ export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
+export { createUploads } from './uploads/create-uploads.ts';
 export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';
 export {

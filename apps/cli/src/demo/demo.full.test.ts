@@ -254,7 +254,7 @@ describe('the demo', () => {
     for (let round = 0; round < 4; round++) await say(demo, 'What are you?');
     await demo.log.submit(session, { type: 'compact' }, 'k');
     await demo.agent.resume(session).result;
-    expect(textOf((await said(demo)).slice(-1))).toContain('Requests: 2. That was the tour.');
+    expect(textOf((await said(demo)).slice(-1))).toContain('Requests: 4. That was the tour.');
     const { items } = await say(demo, 'Hm.');
     expect(callsOf(items)).toEqual([[]]);
   });

@@ -2,6 +2,7 @@ import type { Attempt, DraftRecord, ToolCallId } from '@millrace/core';
 import { textOfError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 
 type PolicyDecision = Exclude<ApprovalDecision, string>;
 
@@ -13,6 +14,7 @@ export class Approvals {
   readonly #context: RunContext;
   readonly #at: Attempt;
   readonly #decisions = new Map<ToolCallId, Promise<PolicyDecision>>();
+  readonly #changedDecisions = new Map<ToolCallId, Promise<PolicyDecision>>();
   readonly #waiting = new Map<ToolCallId, () => void>();
 
   constructor(context: RunContext, at: Attempt) {
@@ -31,6 +33,22 @@ export class Approvals {
     const ruling = await known;
     const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);
     return isStanding ? { decision: 'allow' } : ruling;
+  }
+
+  /**
+   * The policy's decision on a call whose input the user changed. The user approved it, so only a
+   * denial counts: nobody can approve what the policy denies.
+   */
+  changedDecision(call: PendingCall): Promise<PolicyDecision> {
+    const { toolCallId } = call.call;
+    const known = this.#changedDecisions.get(toolCallId) ?? this.#decideOnChange(call);
+    this.#changedDecisions.set(toolCallId, known);
+    return known;
+  }
+
+  async #decideOnChange(call: PendingCall): Promise<PolicyDecision> {
+    const reason = reasonAgainstChange(call);
+    return reason === undefined ? this.#askPolicy(call) : { decision: 'deny', reason };
   }
 
   async #askPolicy(call: PendingCall): Promise<PolicyDecision> {

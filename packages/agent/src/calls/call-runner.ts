@@ -186,7 +186,11 @@ export class CallRunner {
     const work = prepareCall(call, this.#context.settings.tools, answer.input);
     const changed = await raceAbort(work, this.#stop.signal);
     if (changed === halted) return 'left';
-    return changed.ok ? changed : this.#reject(call, changed.code, changed.message);
+    if (!changed.ok) return this.#reject(call, changed.code, changed.message);
+    const policy = await raceAbort(this.#approvals.changedDecision(changed), this.#stop.signal);
+    if (policy === halted) return 'left';
+    if (policy.decision === 'deny') return this.#reject(call, 'denied', denialText(policy.reason));
+    return changed;
   }
 
   /** The state of a call according to the log. */

@@ -50,6 +50,7 @@ function fileLength({ source }: FilePart): number {
     case 'blob':
       return source.length;
     case 'url':
+    case 'provider_file':
       return mediaLength;
   }
 }

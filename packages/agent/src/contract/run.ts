@@ -31,7 +31,10 @@ export interface RunResult<Value = unknown> {
 
 /** Options of `Run.approve`. */
 export interface ApproveOptions {
-  /** Replaces the input of the call. Default: the model's input. */
+  /**
+   * Replaces the input of the call. It does not run if the policy denies this input. Default: the
+   * model's input.
+   */
   readonly input?: JsonValue | undefined;
   /** Who approved the call, for the log. */
   readonly by?: string | undefined;

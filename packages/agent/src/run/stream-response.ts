@@ -82,12 +82,12 @@ async function streamResponse(
   itemId: ItemId,
   abandoned: AbortController,
 ): Promise<ResponseEnd | undefined> {
-  const { settings, signal, journal } = context;
+  const { settings, signal, journal, session } = context;
   const { provider, request, turn, attempt } = options;
   const item = { id: itemId, turn, attempt };
   try {
     const trace = traceOfAttempt(journal.loop, item);
-    const stream = provider.stream(request, { item, ids: settings.ids, signal, trace });
+    const stream = provider.stream(request, { item, ids: settings.ids, signal, trace, session });
     const steps = stream[Symbol.asyncIterator]();
     try {
       return await writeStream(context, options, { steps, itemId, abandoned });

@@ -22,8 +22,8 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
     // The provider makes the call only after it has received the answer.
     replay: 'safe',
     answers: 'openai.mcp_approval',
-    summarize: ({ server_label, name, arguments: given }) =>
-      `${server_label}: ${name} ${JSON.stringify(given)}`,
+    summarize: ({ server_label, name, arguments: given, arguments_text: text }) =>
+      `${server_label}: ${name} ${text ?? JSON.stringify(given)}`,
     execute: async () => 'Approved.',
   });
 }
@@ -41,12 +41,23 @@ export function askIfProviderAsks({ tool, input }: PendingCall): ApprovalDecisio
   return { decision: 'ask', reason: texts.join('; ') || 'The provider sees a danger' };
 }
 
+/**
+ * Returns why a call cannot run with the input that the user changed. The provider makes its MCP
+ * call with the arguments that it asked about, so a changed approval would approve those.
+ */
+export function reasonAgainstChange({ call, tool, input }: PendingCall): string | undefined {
+  if (tool.answers !== 'openai.mcp_approval') return undefined;
+  if (JSON.stringify(input) === JSON.stringify(call.input)) return undefined;
+  return 'its input was changed, but the provider makes the call only with the input that it asked about';
+}
+
 const jsonSchema = {
   type: 'object',
   properties: {
     server_label: { type: 'string' },
     name: { type: 'string' },
     arguments: { type: 'object' },
+    arguments_text: { type: 'string' },
   },
   required: ['server_label', 'name', 'arguments'],
 } as const;
@@ -62,12 +73,16 @@ const approvalSchema: StandardSchemaV1<McpApprovalInput> & StandardJSONSchemaV1<
           server_label,
           name,
           arguments: passed,
+          arguments_text: text,
         } = (given ?? {}) as Partial<McpApprovalInput>;
         if (typeof server_label !== 'string' || typeof name !== 'string')
           return { issues: [{ message: 'server_label and name are texts' }] };
         if (typeof passed !== 'object' || passed === null || Array.isArray(passed))
           return { issues: [{ message: 'it is an object', path: ['arguments'] }] };
-        return { value: { server_label, name, arguments: passed } };
+        if (text !== undefined && typeof text !== 'string')
+          return { issues: [{ message: 'it is a text', path: ['arguments_text'] }] };
+        const exact = text === undefined ? {} : { arguments_text: text };
+        return { value: { server_label, name, arguments: passed, ...exact } };
       },
       jsonSchema: { input: () => ({ ...jsonSchema }), output: () => ({ ...jsonSchema }) },
     },

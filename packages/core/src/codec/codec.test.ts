@@ -156,6 +156,7 @@ const sources: { readonly [T in Source['type']]: Required<Extract<Source, { type
   bytes,
   blob: { type: 'blob', hash: 'sha256:00', length: 12 },
   url: { type: 'url', url: 'https://example.org/a.png' },
+  provider_file: { type: 'provider_file', provider: 'openai', id: 'file-1' },
 };
 
 const starts: { readonly [K in PartKind]: Required<Extract<PartStart, { kind: K }>> } = {

@@ -55,6 +55,7 @@ const source: Decoder<Source> = variant<Source, 'type'>('type', {
   bytes: { bytes },
   blob: { hash: string, length: count },
   url: { url: string },
+  provider_file: { provider: string, id: string },
 });
 
 const media: Decoder<MediaPart> = object<MediaPart>({

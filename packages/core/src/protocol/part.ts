@@ -106,11 +106,27 @@ export interface CustomPart extends Common {
   readonly value: JsonValue;
 }
 
-/** The location of bytes: inline, in the blob store beside the log, or at a URL. */
+/**
+ * The location of bytes: inline, in the blob store beside the log, at a URL, or in the file storage
+ * of a provider.
+ */
 export type Source =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
   | { readonly type: 'blob'; readonly hash: string; readonly length: number }
-  | { readonly type: 'url'; readonly url: string };
+  | { readonly type: 'url'; readonly url: string }
+  | ProviderFile;
+
+/**
+ * A file that the caller uploaded to a provider. Only that provider can read it. Other providers
+ * receive its name.
+ */
+export interface ProviderFile {
+  readonly type: 'provider_file';
+  /** For example `openai`, `anthropic` or `gemini`. */
+  readonly provider: string;
+  /** The provider's id of the file. For Gemini, its URI. */
+  readonly id: string;
+}
 
 /** How a part of each kind grows while it streams. */
 export type Medium = 'text' | 'bytes' | 'value';

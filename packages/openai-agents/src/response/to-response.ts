@@ -124,7 +124,7 @@ function message(
   return { type: 'message', role: 'assistant', id, status, content: [content] };
 }
 
-/** The URL of an attachment for the SDK. Undefined for a blob, which is only stored with a log. */
+/** The URL of an attachment for the SDK. Undefined for a blob and for a file of a provider. */
 export function toUrl({ source, mimeType }: MediaPart | FilePart): string | undefined {
   switch (source.type) {
     case 'bytes':
@@ -132,6 +132,7 @@ export function toUrl({ source, mimeType }: MediaPart | FilePart): string | unde
     case 'url':
       return source.url;
     case 'blob':
+    case 'provider_file':
       return undefined;
   }
 }

@@ -36,6 +36,7 @@ const nativeTypes =
 
 export function filePart(part: Attachment): SentFile {
   const content = attachmentContent(part);
+  if (content.type === 'file') throw fault('invalid_request', 'the SDK takes no provider files');
   return {
     type: 'file',
     mediaType: content.mimeType,

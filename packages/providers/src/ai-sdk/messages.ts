@@ -25,7 +25,7 @@ import { optionsOf } from './part-state.ts';
 
 /** Converts the items of a request into a prompt of the SDK's newest version. */
 export function promptOf(request: ModelRequest, owner: StateOwner): LanguageModelV4Prompt {
-  const messages = withoutUnpairedCalls(toMessages(request, owner));
+  const messages = withoutUnpairedCalls(toMessages(request, { ...owner, takesFiles: false }));
   const firstIndex = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   return messages.flatMap((message, index) => {
     const sent = messageOf(message, firstIndex >= 0 && index > firstIndex);

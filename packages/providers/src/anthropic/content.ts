@@ -5,6 +5,7 @@ import {
   attachmentContent,
   attachmentText,
   describeAttachment,
+  isTextType,
   mediaTypeOf,
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
@@ -46,6 +47,9 @@ function nativeAttachment(part: Attachment): JsonObject | undefined {
   if (imageTypes.test(type)) return { type: 'image', source: sourceOf(content) };
   const title = part.kind === 'file' ? { title: part.name.toWellFormed() } : {};
   if (type === 'application/pdf') return { type: 'document', source: sourceOf(content), ...title };
+  if (content.type === 'file') {
+    return isTextType(type) ? { type: 'document', source: sourceOf(content), ...title } : undefined;
+  }
   const text = attachmentText(part);
   // The API rejects a document without visible characters.
   if (text === undefined || text.trim() === '') return undefined;
@@ -53,11 +57,23 @@ function nativeAttachment(part: Attachment): JsonObject | undefined {
   return { type: 'document', source, ...title };
 }
 
+/** The type to upload a media type as. Undefined if it is not uploaded. */
+export function storedType(type: string): string | undefined {
+  if (isTextType(type)) return 'text/plain';
+  const isTaken = type === 'application/pdf' || (imageTypes.test(type) && !type.endsWith('*'));
+  return isTaken ? type : undefined;
+}
+
 /** `*` marks a URL whose type is unknown. */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 function sourceOf(content: AttachmentContent): JsonObject {
-  return content.type === 'url'
-    ? { type: 'url', url: content.url }
-    : { type: 'base64', media_type: content.mimeType, data: content.data };
+  switch (content.type) {
+    case 'url':
+      return { type: 'url', url: content.url };
+    case 'file':
+      return { type: 'file', file_id: content.id };
+    case 'base64':
+      return { type: 'base64', media_type: content.mimeType, data: content.data };
+  }
 }

@@ -11,6 +11,8 @@ export interface MessagesHost {
   /** The base URL of the host's own API. Another one is a server of its own, with its host in the id. */
   readonly ownBaseUrl?: string | undefined;
   readonly url: (options: AnthropicOptions) => string;
+  /** The URL of the files API. Default: the place has none. */
+  readonly filesUrl?: ((options: AnthropicOptions) => string) | undefined;
   /** Headers that only this place needs, such as those with a version. */
   readonly headers: (options: AnthropicOptions, betas: readonly string[]) => Headers;
   /** The header with the key. Not called if the caller sets such a header. */
@@ -35,10 +37,8 @@ const keyVariables = ['ANTHROPIC_API_KEY'];
 export const anthropicHost: MessagesHost = {
   provider: 'anthropic',
   ownBaseUrl: defaultBaseUrl,
-  url: ({ baseUrl }) => {
-    const { base, query } = readBaseUrl(baseUrl ?? defaultBaseUrl);
-    return withQuery(`${base.replace(/\/v1$/, '')}/v1/messages`, query);
-  },
+  url: (options) => urlAt('messages', options),
+  filesUrl: (options) => urlAt('files', options),
   headers: ({ version }, betas) => ({
     'anthropic-version': version ?? defaultVersion,
     ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
@@ -51,3 +51,8 @@ export const anthropicHost: MessagesHost = {
   fields: ({ model }) => ({ model, stream: true }),
   takesSystemMessages: ({ baseUrl }) => baseUrl === undefined,
 };
+
+function urlAt(resource: 'messages' | 'files', { baseUrl }: AnthropicOptions): string {
+  const { base, query } = readBaseUrl(baseUrl ?? defaultBaseUrl);
+  return withQuery(`${base.replace(/\/v1$/, '')}/v1/${resource}`, query);
+}

@@ -1,5 +1,6 @@
 import type { AnthropicTool } from '../contract/hosted-tools.ts';
 import type { ModelEffort, ModelInfo } from '../contract/model-info.ts';
+import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /** Options of `anthropic`. */
@@ -39,6 +40,11 @@ export interface AnthropicOptions extends ApiOptions {
    * JSON. Default: false.
    */
   readonly eagerInputStreaming?: boolean | undefined;
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
 }
 
 /** The options of a provider, and what they mean for its model. */

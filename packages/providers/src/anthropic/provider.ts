@@ -1,12 +1,16 @@
 import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import { anthropicCounter } from '../tokens/token-counter.ts';
+import { createTransport } from '../transport/transport-options.ts';
+import { anthropicFileApi } from '../uploads/file-apis.ts';
+import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { serverId } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { storedType } from './content.ts';
 import { anthropicHost, type MessagesHost } from './host.ts';
 import { type AnthropicOptions, traitsOf } from './options.ts';
-import { anthropicRequest } from './request.ts';
+import { anthropicRequest, filesRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
 
@@ -31,7 +35,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
   const info = modelInfo(provider, model, options);
   const known = { ...options, id: provider, traits: traitsOf(info) };
   const authorize = unlessAuthorized(options.headers, host.authorize);
-  return wireProvider(
+  const messages = wireProvider(
     {
       // The clouds have other endpoints for this.
       ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
@@ -43,5 +47,12 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
       },
     },
     given,
+  );
+  return withUploads(messages, given.uploads, () =>
+    anthropicFileApi({
+      ...{ provider, storedType },
+      transport: createTransport(given),
+      account: filesRequest(options, host),
+    }),
   );
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
-import { objectsIn } from '../json/fields.ts';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { effortFor } from '../models/effort.ts';
 import { anthropicStrictRules, strictSchema } from '../schema/strict-schema.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -45,11 +45,31 @@ export function anthropicRequest(
     url: host.url(options),
     headers,
     body: withProviderOptions(body, provider, request),
-    secrets: [headers['x-api-key'], headers['authorization'], options.authToken].flatMap(
-      (secret) => secret ?? [],
-    ),
+    secrets: secretsIn(headers, options),
     warnings,
   };
+}
+
+/**
+ * The request for the files API, without content. Throws a TypeError if the place has no such API.
+ */
+export function filesRequest(options: AnthropicOptions, host: MessagesHost): () => HttpRequest {
+  const { filesUrl, provider } = host;
+  if (filesUrl === undefined) {
+    const way = 'it has no files API; leave the option out';
+    throw new TypeError(`Cannot use uploads with ${provider}: ${way}`);
+  }
+  return () => {
+    const given = (options.betas ?? []).filter((beta) => isSameFeature(beta, filesBeta));
+    const headers = headersFor(options, given.length > 0 ? given : [filesBeta], host);
+    return { url: filesUrl(options), headers, body: {}, secrets: secretsIn(headers, options) };
+  };
+}
+
+function secretsIn(headers: Headers, { authToken }: AnthropicOptions): readonly string[] {
+  return [headers['x-api-key'], headers['authorization'], authToken].flatMap(
+    (secret) => secret ?? [],
+  );
 }
 
 function rulesOf(options: AnthropicModel, host: MessagesHost) {
@@ -241,6 +261,16 @@ const betaOfBlock: Readonly<Record<string, string>> = {
   mcp_tool_result: 'mcp-client-2025-11-20',
 };
 
+const filesBeta = 'files-api-2025-04-14';
+
+/** True if a block, or a block inside of a tool result, names a file. */
+function namesFile(block: JsonObject): boolean {
+  return (
+    textIn(objectIn(block, 'source'), 'type') === 'file' ||
+    objectsIn(block, 'content').some((inner) => namesFile(inner))
+  );
+}
+
 const dateLength = '2026-01-12'.length;
 
 /** The requested beta features and those that the history needs, each in one version. */
@@ -249,7 +279,12 @@ function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): 
   const needed = new Set(
     types.flatMap((type) => (Object.hasOwn(betaOfBlock, type) ? (betaOfBlock[type] ?? []) : [])),
   );
-  const isRequested = (beta: string) =>
-    requested.some((other) => other.slice(0, -dateLength) === beta.slice(0, -dateLength));
+  if (turns.some(({ content }) => content.some(namesFile))) needed.add(filesBeta);
+  const isRequested = (beta: string) => requested.some((other) => isSameFeature(other, beta));
   return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];
+}
+
+/** True if two names differ only in the version, which is a date. */
+function isSameFeature(beta: string, other: string): boolean {
+  return beta.slice(0, -dateLength) === other.slice(0, -dateLength);
 }

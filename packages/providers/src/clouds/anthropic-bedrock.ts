@@ -9,7 +9,7 @@ import { type AwsIdentity, signForAws } from './aws-signature.ts';
 
 /** Options of `anthropicBedrock`. */
 export interface AnthropicBedrockOptions
-  extends Omit<AnthropicOptions, 'authToken'>,
+  extends Omit<AnthropicOptions, 'authToken' | 'uploads'>,
     Omit<AwsIdentity, 'region'> {
   /** For example `us-east-1`. Default: the environment variable `AWS_REGION` or `AWS_DEFAULT_REGION`. */
   readonly region?: string | undefined;

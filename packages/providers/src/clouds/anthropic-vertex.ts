@@ -7,7 +7,8 @@ import { encodedName, readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { type GoogleAccessToken, googleAuthorizer } from './google-token.ts';
 
 /** Options of `anthropicVertex`. */
-export interface AnthropicVertexOptions extends Omit<AnthropicOptions, 'apiKey' | 'authToken'> {
+export interface AnthropicVertexOptions
+  extends Omit<AnthropicOptions, 'apiKey' | 'authToken' | 'uploads'> {
   /** The id of the Google Cloud project. */
   readonly project: string;
   /** For example `global` or `us-east5`. */

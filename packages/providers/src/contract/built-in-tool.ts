@@ -58,6 +58,11 @@ export interface McpApprovalInput {
   readonly server_label: string;
   /** The name of its tool. */
   readonly name: string;
-  /** The arguments that the model wrote. */
+  /** The arguments that the model wrote. Empty if they are not an object. */
   readonly arguments: JsonObject;
+  /**
+   * The arguments as text, if `arguments` does not show them exactly: they are not an object, a key
+   * is repeated, or a number is rounded. Default: none.
+   */
+  readonly arguments_text?: string | undefined;
 }

@@ -70,6 +70,11 @@ export interface StreamContext {
   readonly item: StreamItem;
   /** Creates new ids. */
   readonly ids: Ids;
+  /**
+   * The session that the request belongs to. Uploaded files are kept until their sessions are
+   * released. Default: none.
+   */
+  readonly session?: string | undefined;
   /** Aborts the stream. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -123,6 +128,8 @@ export interface CompleteOptions {
   readonly signal?: AbortSignal | undefined;
   /** Creates new ids. Default: random ids. */
   readonly ids?: Ids | undefined;
+  /** The session that the request belongs to. Default: none. */
+  readonly session?: string | undefined;
   /** The trace that the request belongs to. */
   readonly trace?: TraceContext | undefined;
   /**

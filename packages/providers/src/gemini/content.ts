@@ -55,12 +55,22 @@ export function dataPart(part: Attachment): JsonObject {
   return dataField(attachmentContent(part));
 }
 
-/** The bytes themselves, or the URL from which the provider fetches them. */
+/** The bytes themselves, or the URL or file from which the provider reads them. */
 function dataField(content: AttachmentContent): JsonObject {
   const { mimeType } = content;
-  return content.type === 'base64'
-    ? { inlineData: { mimeType, data: content.data } }
-    : { fileData: { mimeType, fileUri: content.url } };
+  switch (content.type) {
+    case 'base64':
+      return { inlineData: { mimeType, data: content.data } };
+    case 'url':
+      return { fileData: { mimeType, fileUri: content.url } };
+    case 'file':
+      return { fileData: { mimeType, fileUri: content.id } };
+  }
+}
+
+/** Whether media of a type are uploaded. Text is sent as text. */
+export function takesFile(mimeType: string): boolean {
+  return nativeTypes.test(mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '');
 }
 
 const nativeTypes = new RegExp(

@@ -1,12 +1,19 @@
 import type { GoogleAccessToken } from '../clouds/google-token.ts';
 import type { GeminiTool } from '../contract/hosted-tools.ts';
+import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 
 /**
  * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
  * `GOOGLE_API_KEY`.
  */
-export interface GeminiOptions extends ApiOptions, GoogleToolOptions {}
+export interface GeminiOptions extends ApiOptions, GoogleToolOptions {
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
+}
 
 /** Options of both of Google's APIs. */
 export interface GoogleToolOptions {

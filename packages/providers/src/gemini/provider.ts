@@ -2,13 +2,16 @@ import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import { geminiCounter } from '../tokens/token-counter.ts';
-import type { TransportOptions } from '../transport/transport-options.ts';
+import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
+import { geminiFileApi } from '../uploads/file-apis.ts';
+import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { takesFile } from './content.ts';
 import { type GoogleEndpoint, vertexHost, vertexPath } from './endpoint.ts';
 import type { GeminiOptions, VertexOptions } from './options.ts';
-import { geminiRequest } from './request.ts';
+import { geminiRequest, requestTo } from './request.ts';
 import { GeminiReader } from './stream.ts';
 
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
@@ -26,22 +29,27 @@ export function gemini(options: GeminiOptions): Provider {
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
   const path = model.includes('/') ? model : `models/${model}`;
-  return providerAt(
-    {
-      provider: 'gemini',
-      model,
-      url: () => `${base}/${encodedPath(path)}`,
-      query,
-      keyHeader: 'x-goog-api-key',
-      key: () => requireApiKey(apiKey, keyVariables),
-      headers,
-      sendsAllIds: true,
-      streamsArguments: false,
-      extraTools,
-      asksForHostedCalls: true,
-      info: modelInfo('gemini', model, options),
-    },
-    options,
+  const endpoint: GoogleEndpoint = {
+    provider: 'gemini',
+    model,
+    url: () => `${base}/${encodedPath(path)}`,
+    query,
+    keyHeader: 'x-goog-api-key',
+    key: () => requireApiKey(apiKey, keyVariables),
+    headers,
+    sendsAllIds: true,
+    streamsArguments: false,
+    extraTools,
+    asksForHostedCalls: true,
+    info: modelInfo('gemini', model, options),
+  };
+  return withUploads(providerAt(endpoint, options), options.uploads, () =>
+    geminiFileApi({
+      provider: endpoint.provider,
+      transport: createTransport(options),
+      account: () => requestTo(endpoint, `${base}/files`, {}),
+      storedType: (type) => (takesFile(type) ? type : undefined),
+    }),
   );
 }
 

@@ -13,16 +13,21 @@ import { messageFields } from './messages.ts';
 import { toolFields } from './tools.ts';
 
 export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): HttpRequest {
+  const url = `${endpoint.url()}:streamGenerateContent?alt=sse`;
+  const warnings: string[] = [];
+  return { ...requestTo(endpoint, url, bodyOf(request, endpoint, warnings)), warnings };
+}
+
+/** A request with the key, the headers and the query of the caller. */
+export function requestTo(endpoint: GoogleEndpoint, url: string, body: JsonObject): HttpRequest {
   const { keyHeader } = endpoint;
   const given = readHeaders(endpoint.headers);
   const key = keyHeader in given ? undefined : endpoint.key?.();
-  const warnings: string[] = [];
   return {
-    url: withQuery(`${endpoint.url()}:streamGenerateContent?alt=sse`, endpoint.query),
+    url: withQuery(url, endpoint.query),
     headers: mergeHeaders(streamHeaders, { [keyHeader]: key }, given),
-    body: bodyOf(request, endpoint, warnings),
+    body,
     secrets: key === undefined ? [] : [key],
-    warnings,
   };
 }
 

@@ -13,10 +13,11 @@ export type Attachment = (MediaPart | FilePart) & {
   readonly options?: JsonObject | undefined;
 };
 
-/** The data of an attachment: inside the request, or at a URL. */
+/** The data of an attachment: inside the request, at a URL, or in a file of the provider. */
 export type AttachmentContent =
   | { readonly type: 'base64'; readonly mimeType: string; readonly data: string }
-  | { readonly type: 'url'; readonly mimeType: string; readonly url: string };
+  | { readonly type: 'url'; readonly mimeType: string; readonly url: string }
+  | { readonly type: 'file'; readonly mimeType: string; readonly id: string };
 
 export function attachmentContent({
   source,
@@ -32,13 +33,15 @@ export function attachmentContent({
       if (inside === undefined) return { type: 'url', mimeType, url: source.url };
       return { type: 'base64', mimeType: normalizedType(inside.mimeType), data: inside.base64 };
     }
+    case 'provider_file':
+      return { type: 'file', mimeType, id: source.id };
     case 'blob':
       throw fault('invalid_request', `a ${kind} part is in a blob; load it before it is sent`);
   }
 }
 
 /** The URL of the content. Data inside the request becomes a data URL. */
-export function contentUrl(content: AttachmentContent): string {
+export function contentUrl(content: Exclude<AttachmentContent, { readonly type: 'file' }>): string {
   return content.type === 'url' ? content.url : `data:${content.mimeType};base64,${content.data}`;
 }
 
@@ -80,7 +83,7 @@ function essenceOf(mimeType: string): string {
 }
 
 /** The type as providers write it. Only audio types need their parameters. */
-function normalizedType(mimeType: string): string {
+export function normalizedType(mimeType: string): string {
   const essence = essenceOf(mimeType);
   if (essence.startsWith('audio/')) return mimeType;
   return essence === 'image/jpg' ? 'image/jpeg' : essence;
@@ -146,7 +149,8 @@ export function attachmentText(part: Attachment): string | undefined {
   return isText ? decodeText(bytes, mimeType) : decodeUtf8OrNothing(bytes);
 }
 
-function attachmentBytes({ source }: Attachment): Uint8Array | undefined {
+/** The bytes of an attachment. Undefined if they are not inside the request. */
+export function attachmentBytes({ source }: Attachment): Uint8Array | undefined {
   if (source.type === 'bytes') return source.bytes;
   const inside = source.type === 'url' ? readDataUrl(source.url) : undefined;
   return inside === undefined ? undefined : fromBase64(inside.base64);

@@ -7,7 +7,7 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Attachment } from './attachment.ts';
+import { type Attachment, describeAttachment } from './attachment.ts';
 import { contentOptionsFor } from './content-options.ts';
 import type {
   AssistantMessage,
@@ -27,6 +27,8 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
+  /** Whether the API takes references to files that it stores. Default: true. */
+  readonly takesFiles?: boolean | undefined;
   /** How many cache points the messages may have. Default: 4, which is the limit of all APIs. */
   readonly maxCachePoints?: number | undefined;
 }
@@ -153,7 +155,8 @@ class MessageBuilder {
       // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      awaited.result = { ...sendableResult(part, this.#options), toolCallId, name };
+      const sendable = sendableResult(part, this.#options);
+      awaited.result = { ...sendable, toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
   }
@@ -167,11 +170,27 @@ class MessageBuilder {
         return own;
       case 'media':
       case 'file':
-        return withOwnOptions(own, this.#options);
+        return isForeign(own, this.#options)
+          ? { kind: 'text', text: describeAttachment(own) }
+          : withOwnOptions(own, this.#options);
       default:
         return undefined;
     }
   }
+}
+
+/**
+ * True for a file that another provider stores, and that this one cannot read. The two APIs of OpenAI
+ * share their files.
+ */
+function isForeign(
+  { source }: Attachment,
+  { provider, takesFiles = true }: HistoryOptions,
+): boolean {
+  if (source.type !== 'provider_file') return false;
+  const name = provider.replace(/@.*$/s, '');
+  const names = [provider, name, name.replace(/-responses$/, '')];
+  return !takesFiles || !names.includes(source.provider);
 }
 
 function withOwnOptions(part: Attachment, { provider }: StateOwner): Attachment {
@@ -190,13 +209,18 @@ function isInBlob(part: Part): boolean {
   return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
 }
 
-/** Removes attachments in blobs, for example the full text of a shortened result. */
-function sendableResult(part: ToolResultPart, owner: StateOwner): ToolResultPart {
+/**
+ * Removes attachments in blobs, for example the full text of a shortened result. Files that only
+ * another provider can read are named in the text.
+ */
+function sendableResult(part: ToolResultPart, options: HistoryOptions): ToolResultPart {
   const { attachments = [], ...rest } = part;
+  const isReadable = (one: Attachment) => !isForeign(one, options);
   const sendable = attachments
-    .filter((one) => !isInBlob(one))
-    .map((one) => withOwnOptions(one, owner));
-  const text = part.text.toWellFormed();
+    .filter((one) => !isInBlob(one) && isReadable(one))
+    .map((one) => withOwnOptions(one, options));
+  const named = attachments.filter((one) => !isReadable(one)).map(describeAttachment);
+  const text = [part.text.toWellFormed(), ...named].filter((one) => one !== '').join('\n');
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }
 

@@ -28,12 +28,13 @@ export function nativeAttachment(part: Attachment, dialect: ChatDialect): JsonOb
   return inner && { ...native, [type]: withOptions(inner, part.options) };
 }
 
-function nativeContent(
-  part: Attachment,
-  { attachmentTypes: shows }: ChatDialect,
-): JsonObject | undefined {
+function nativeContent(part: Attachment, dialect: ChatDialect): JsonObject | undefined {
+  const { attachmentTypes: shows } = dialect;
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
+  if (content.type === 'file') {
+    return takesFile(type, dialect) ? { type: 'file', file: { file_id: content.id } } : undefined;
+  }
   if (imageTypes.test(type) && shows.includes('image')) {
     return { type: 'image_url', image_url: { url: contentUrl(content) } };
   }
@@ -46,6 +47,11 @@ function nativeContent(
   if (type !== 'application/pdf' || !shows.includes('pdf')) return undefined;
   const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment.pdf';
   return { type: 'file', file: { filename, file_data: contentUrl(content) } };
+}
+
+/** The API takes only documents by their id. */
+export function takesFile(type: string, { attachmentTypes }: ChatDialect): boolean {
+  return type === 'application/pdf' && attachmentTypes.includes('pdf');
 }
 
 /** `*` marks a URL whose type is unknown. */

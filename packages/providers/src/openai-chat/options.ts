@@ -1,4 +1,5 @@
 import type { ChatTool } from '../contract/hosted-tools.ts';
+import type { Uploads } from '../contract/uploads.ts';
 import type { ToolCallIdRule } from '../history/tool-call-ids.ts';
 import type { WindowServer } from '../tokens/context-window.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
@@ -10,6 +11,11 @@ export interface ChatOptions extends ApiOptions {
   readonly preset?: ChatPreset | undefined;
   /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ChatDialect> | undefined;
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
   /**
    * Tools in the format of the API: custom tools with plain text input, and tools that the server
    * runs. A custom tool replaces the request's tool of the same name. Default: none.

@@ -3,6 +3,9 @@ import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
 
+/** Most servers with a files API use it for other purposes, so only some presets name it. */
+const filesUrl = '{base}/files';
+
 /** The settings that most servers accept. Used for unknown servers. */
 const compatible: ChatDialect = {
   ...unknownEndpoint,
@@ -29,6 +32,7 @@ const openai: ChatDialect = {
   ...compatible,
   id: 'openai',
   baseUrl: 'https://api.openai.com/v1',
+  filesUrl,
   keyVariables: ['OPENAI_API_KEY'],
   needsKey: true,
   maxTokensField: 'max_completion_tokens',
@@ -45,7 +49,7 @@ const claudeModels: readonly string[] = ['claude'];
 const local: ChatDialect = { ...compatible, emptyContent: '', attachmentTypes: ['image'] };
 
 export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
-  compatible,
+  compatible: { ...compatible, filesUrl },
   openai,
   openrouter: {
     ...compatible,
@@ -64,6 +68,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     id: 'azure',
     baseUrl: undefined,
     url: '{azure}/deployments/{model}/chat/completions?api-version={apiVersion}',
+    filesUrl: '{azure}/files?api-version={apiVersion}',
     apiVersion: '2025-04-01-preview',
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     keyHeader: 'api-key',

@@ -1,10 +1,14 @@
 import type { Provider } from '../contract/provider.ts';
 import { limitContext } from '../tokens/limit-context.ts';
 import { chatCounters } from '../tokens/token-counter.ts';
+import { createTransport } from '../transport/transport-options.ts';
+import { openaiFileApi } from '../uploads/file-apis.ts';
+import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions, findApiKey } from '../wire/api-options.ts';
-import { dialectOf, infoAt } from '../wire/endpoint.ts';
+import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
+import { takesFile } from './content.ts';
 import type { ChatDialect, ChatOptions } from './options.ts';
 import { dialectForModel, presets } from './presets.ts';
 import { chatRequest } from './request.ts';
@@ -35,7 +39,15 @@ export function openaiChat(given: ChatOptions): Provider {
     },
     given,
   );
-  return cutsRequests ? limitContext(provider, { advice: ollamaAdvice }) : provider;
+  const uploading = withUploads(provider, given.uploads, () =>
+    openaiFileApi({
+      provider: dialect.id,
+      transport: createTransport(given),
+      account: filesRequestTo(dialect, options),
+      storedType: (type) => (takesFile(type, dialect) ? type : undefined),
+    }),
+  );
+  return cutsRequests ? limitContext(uploading, { advice: ollamaAdvice }) : uploading;
 }
 
 const ollamaAdvice =

@@ -41,7 +41,14 @@ function nativeContent(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
   if (imageTypes.test(type)) {
-    return { type: 'input_image', image_url: contentUrl(content), detail: 'auto' };
+    const place =
+      content.type === 'file' ? { file_id: content.id } : { image_url: contentUrl(content) };
+    return { type: 'input_image', ...place, detail: 'auto' };
+  }
+  if (content.type === 'file') {
+    return documentTypes.test(type) || isTextType(type)
+      ? { type: 'input_file', file_id: content.id }
+      : undefined;
   }
   if (content.type === 'url') {
     return documentTypes.test(type) || isTextType(type)
@@ -51,6 +58,11 @@ function nativeContent(part: Attachment): JsonObject | undefined {
   if (!documentTypes.test(type)) return undefined;
   const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment';
   return { type: 'input_file', filename, file_data: contentUrl(content) };
+}
+
+/** Whether an image or document is uploaded. Text is sent as text. */
+export function takesFile(type: string): boolean {
+  return (imageTypes.test(type) && !type.endsWith('*')) || documentTypes.test(type);
 }
 
 /** `*` marks a URL whose type is unknown. */

@@ -128,7 +128,7 @@ function addImage(
 ): readonly SentItem[] {
   if (part.partial) return items;
   const content = attachmentContent(part);
-  if (state['type'] !== 'image_generation_call' || content.type === 'url') {
+  if (state['type'] !== 'image_generation_call' || content.type !== 'base64') {
     const native = nativeAttachment(part);
     // Assistant messages cannot contain pictures. A picture of another model is sent as the user's.
     if (native !== undefined) return [{ item: { role: 'user', content: [native] } }, ...items];

@@ -1,4 +1,5 @@
 import type { ResponsesTool } from '../contract/hosted-tools.ts';
+import type { Uploads } from '../contract/uploads.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
@@ -42,6 +43,11 @@ export interface ResponsesOptions extends ApiOptions {
    * replaces the request's tool of the same name. Default: none.
    */
   readonly extraTools?: readonly ResponsesTool[] | undefined;
+  /**
+   * Uploads large attachments once, so that requests only name them. Made by `createUploads`.
+   * Default: attachments are sent inside of each request.
+   */
+  readonly uploads?: Uploads | undefined;
 }
 
 /** The servers with known settings. */

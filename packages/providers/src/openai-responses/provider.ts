@@ -2,10 +2,14 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { responsesCounter } from '../tokens/token-counter.ts';
+import { createTransport } from '../transport/transport-options.ts';
+import { openaiFileApi } from '../uploads/file-apis.ts';
+import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf, infoAt } from '../wire/endpoint.ts';
+import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { backgroundOf } from './background.ts';
+import { takesFile } from './content.ts';
 import { ContinuedRequests } from './continued-requests.ts';
 import type { ResponsesOptions } from './options.ts';
 import { presets } from './presets.ts';
@@ -45,12 +49,22 @@ export function openaiResponses(given: ResponsesOptions): Provider {
     },
     given,
   );
-  if (stored === undefined) return provider;
-  const { id, model, describe } = provider;
-  return createProvider(
-    ...([id, model] as const),
-    (request, context) => stored.streamAgainIfLost(provider.stream, request, context),
-    describe,
-    info,
+  return withUploads(continued(provider, stored), given.uploads, () =>
+    openaiFileApi({
+      provider: dialect.id,
+      transport: createTransport(given),
+      account: filesRequestTo(dialect, options),
+      storedType: (type) => (takesFile(type) ? type : undefined),
+    }),
   );
+}
+
+/** Sends the whole history if the provider has lost a stored response. */
+function continued(provider: Provider, stored: ContinuedRequests | undefined): Provider {
+  if (stored === undefined) return provider;
+  const { id, model, stream } = provider;
+  const again = createProvider(id, model, (request, context) =>
+    stored.streamAgainIfLost(stream, request, context),
+  );
+  return { ...provider, ...again };
 }

@@ -33,13 +33,13 @@ export async function complete(
   request: ModelRequest,
   options: CompleteOptions = {},
 ): Promise<Completion> {
-  const { signal, trace, onStep } = options;
+  const { signal, trace, session, onStep } = options;
   const { ids = randomIds((bytes) => crypto.getRandomValues(bytes)) } = options;
   const item = { id: ids.item(), turn: 1, attempt: 1 };
   const answer = new FoldedItem(ids, item);
   let end: ResponseEnd | undefined;
   let problem: string | undefined;
-  for await (const step of provider.stream(request, { item, ids, signal, trace })) {
+  for await (const step of provider.stream(request, { item, ids, signal, trace, session })) {
     problem = problemInStep(answer.add(step.deltas), end);
     end ??= step.end;
     if (problem !== undefined) break;

@@ -2,11 +2,13 @@ import type { JsonObject, TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
 export interface HttpRequest {
-  /** Default: `POST`. A `GET` sends no body. */
-  readonly method?: 'GET' | undefined;
+  /** Default: `POST`. Other methods send no body. */
+  readonly method?: 'GET' | 'DELETE' | undefined;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
+  /** Bytes that are sent instead of the body. */
+  readonly content?: Uint8Array | undefined;
   /** Values that must never be shown, such as the API key. */
   readonly secrets: readonly string[];
   /** What the API cannot express, and what is sent instead. */
@@ -31,7 +33,13 @@ export function requestInit(
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
   // Following a redirect could send the API key to another host.
   const rest = { headers, redirect: 'manual', signal } as const;
-  return request.method === 'GET' ? { ...rest, method: 'GET' } : { ...rest, method: 'POST', body };
+  const { method, content } = request;
+  if (method !== undefined) return { ...rest, method };
+  return {
+    ...rest,
+    method: 'POST',
+    body: (content as Uint8Array<ArrayBuffer> | undefined) ?? body,
+  };
 }
 
 function isSendable(header: [name: string, value: string]): boolean {

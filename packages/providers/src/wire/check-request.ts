@@ -183,7 +183,7 @@ function checkFile(part: Fields, path: string): void {
   checkSource(part, path);
 }
 
-const sourceTypes: readonly Source['type'][] = ['bytes', 'blob', 'url'];
+const sourceTypes: readonly Source['type'][] = ['bytes', 'blob', 'url', 'provider_file'];
 
 function checkSource(part: Fields, path: string): void {
   checkText(part['mimeType'], `${path}.mimeType`);
@@ -196,5 +196,8 @@ function checkSource(part: Fields, path: string): void {
       return checkText(source['hash'], `${path}.source.hash`);
     case 'url':
       return checkText(source['url'], `${path}.source.url`);
+    case 'provider_file':
+      checkText(source['provider'], `${path}.source.provider`);
+      return checkText(source['id'], `${path}.source.id`);
   }
 }

@@ -27,6 +27,8 @@ export interface Endpoint {
    * Azure.
    */
   readonly url: string;
+  /** The URL of the files API, as a template like `url`. Default: the server has none. */
+  readonly filesUrl?: string | undefined;
   /** The value of {apiVersion} in the URL. */
   readonly apiVersion: string;
   /** Environment variables that can hold the API key. */
@@ -70,6 +72,18 @@ export function httpRequestTo(
     body,
     secrets: key === undefined ? [] : [key],
   };
+}
+
+/**
+ * The request for the files API of a server, without content. Throws a TypeError if the server has
+ * none.
+ */
+export function filesRequestTo(endpoint: Endpoint, options: ApiOptions): () => HttpRequest {
+  const { id, filesUrl } = endpoint;
+  if (filesUrl === undefined) {
+    throw new TypeError(`Cannot use uploads with ${id}: it has no files API; leave the option out`);
+  }
+  return () => httpRequestTo({ ...endpoint, url: filesUrl }, options, {});
 }
 
 function apiKeyFor(

@@ -304,7 +304,7 @@ const maxErrorBodyBytes = 2 ** 16;
 const errorBodyMs = 5000;
 
 /** Reads the error of a response with an error status. */
-async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
+export async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
   const { status } = response;
   if (status === 0 || (status >= 300 && status < 400)) {
     return redirectFault(response);

@@ -23,6 +23,7 @@ interface HttpAppOptions extends RouteServices {
 /** Creates the Fastify app with all routes, access checks and limits. It does not listen yet. */
 export function createHttpApp(options: HttpAppOptions): FastifyInstance {
   const { limits, access } = options;
+  const requestsAhead = new RequestsAhead();
   const app = fastify({
     bodyLimit: limits.maxBodyBytes,
     requestTimeout: limits.requestTimeoutMs,
@@ -40,9 +41,13 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
       connectionsCheckingInterval: checkIntervalMs(limits),
     },
     clientErrorHandler: onClientError,
+    // Fastify calls no hook for these requests, but they need the same checks.
     frameworkErrors: (error, request, reply) => {
+      if (!requestsAhead.accept(request.raw, reply.raw)) return void reply.hijack();
       const exchange = startExchange(options, request, reply);
-      void exchange.sendError(fastifyError(error) ?? error);
+      void checkAccess(exchange, access, undefined).then(() =>
+        exchange.sendError(fastifyError(error) ?? error),
+      );
     },
   });
   app.server.maxConnections = limits.maxConnections;
@@ -57,7 +62,6 @@ export function createHttpApp(options: HttpAppOptions): FastifyInstance {
     all.set(request, exchange);
     return exchange;
   };
-  const requestsAhead = new RequestsAhead();
   app.addHook('onRequest', async (request, reply) => {
     if (requestsAhead.accept(request.raw, reply.raw))
       return checkAccess(of(request, reply), access, routeOf(request));

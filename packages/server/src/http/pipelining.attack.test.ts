@@ -5,16 +5,30 @@ import { startTestServer } from '../testing/servers/test-server.ts';
 // 40,000 requests of 50 bytes in 20 connections, whose answers nobody reads, kept the server busy
 // for 10 s. No token was needed.
 
-const request = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
+const requestOf = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
+const request = requestOf('/healthz');
 const answersIn = (text: string) => text.split('HTTP/1.1 200').length - 1;
 
-test('attack: a connection that sends thousands of requests at once is closed', async () => {
-  const lines: string[] = [];
-  const requestLog = { format: 'text', write: (line: string) => void lines.push(line) } as const;
-  await using server = await startTestServer({ operators: ['a'], requestLog });
-  await rawRequest(server.port, request.repeat(2000));
-  expect(lines.length).toBeLessThanOrEqual(100);
-  expect((await server.request('/healthz')).status).toBe(200);
+test.for([
+  ['a path that everybody may read', '/healthz'],
+  ['an unknown path', '/nothing'],
+  ['a path that cannot be decoded', '/%zz'],
+] as const)(
+  'attack: a connection that sends thousands of requests at once is closed: %s',
+  async ([, path]) => {
+    const lines: string[] = [];
+    const requestLog = { format: 'text', write: (line: string) => void lines.push(line) } as const;
+    await using server = await startTestServer({ operators: ['a'], requestLog });
+    await rawRequest(server.port, requestOf(path).repeat(2000));
+    expect(lines.length).toBeLessThanOrEqual(100);
+    expect((await server.request('/healthz')).status).toBe(200);
+  },
+);
+
+test('attack: paths that cannot be decoded count for the rate limit, and need a token', async () => {
+  await using server = await startTestServer({ operators: ['a'] });
+  const { text } = await rawRequest(server.port, requestOf('/%zz'), (got) => got.includes('}}'));
+  expect(text).toContain('HTTP/1.1 401');
 });
 
 test('a connection can send some requests ahead, and many one after the other', async () => {

@@ -119,6 +119,11 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
       const blob = { blob: source.hash, length: source.length };
       return { type: 'data-file', id, data: { ...name, mediaType, ...blob } };
     }
+    case 'provider_file': {
+      const name = part.kind === 'file' ? { name: part.name } : {};
+      const file = { provider: source.provider, fileId: source.id };
+      return { type: 'data-file', id, data: { ...name, mediaType, ...file } };
+    }
   }
 }
 

@@ -109,6 +109,8 @@ function sourceData({ source, mimeType }: { source: Source; mimeType: string }):
       return { blob: source.hash, length: source.length };
     case 'url':
       return { url: source.url };
+    case 'provider_file':
+      return { provider: source.provider, file_id: source.id };
   }
 }
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -12,6 +13,7 @@ import {
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 import { afterAll, beforeAll, test } from 'vitest';
+import { sharedFolder } from '../../../../scripts/process-folder.ts';
 import type { ActivitiesOptions } from '../activities/create-activities.ts';
 import { millracePlugin } from '../plugin.ts';
 import { temporalServerPath } from './temporal-server-path.ts';
@@ -41,13 +43,21 @@ export const temporalTest: typeof test | typeof test.skip = (
   hasTemporalServer || process.env['MILLRACE_REQUIRE_ALL'] === '1' ? test : test.skip
 ) as typeof test;
 
-/** Bundles workflow code as a worker does. */
-export function bundleWorkflows(workflowsPath: string): Promise<WorkflowBundleWithSourceMap> {
-  return bundleWorkflowCode({
+/** Bundles workflow code as a worker does. All test files of a run share the result. */
+export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBundleWithSourceMap> {
+  const name = createHash('sha256').update(workflowsPath).digest('hex').slice(0, 16);
+  const file = join(sharedFolder('millrace-workflows'), `${name}.json`);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  const bundle = await bundleWorkflowCode({
     workflowsPath,
     plugins: [millracePlugin()],
     logger: new DefaultLogger('WARN'),
   });
+  // Another test process never sees a part of the file.
+  const written = `${file}-${process.pid}`;
+  writeFileSync(written, JSON.stringify(bundle));
+  renameSync(written, file);
+  return bundle;
 }
 
 let isInstalled = false;

@@ -1,4 +1,4 @@
-import { replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
+import { countLines, replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
 
 /** The patched file, or why the patch does not fit. */
 export type PatchOutcome =
@@ -20,6 +20,12 @@ interface PatchLine {
 }
 
 const maxSections = 1000;
+const maxPatchLines = 200_000;
+/**
+ * Maximum number of lines that are read, because patching blocks the event loop. Each section, and
+ * each anchor of it, may read the whole file.
+ */
+const maxLinesRead = 10_000_000;
 
 /**
  * Applies a patch in the V4A format: sections that start with `@@` and an optional line above them,
@@ -30,6 +36,12 @@ const maxSections = 1000;
 export function applyPatch(file: TextFile, diff: string): PatchOutcome {
   const sections = sectionsOf(diff);
   if (typeof sections === 'string') return { ok: false, problem: sections };
+  const searches = sections.reduce((sum, { anchors }) => sum + 1 + anchors.length, 0);
+  const fileLines = countLines(file.text) + 1;
+  if (searches > 1 && searches * fileLines > maxLinesRead) {
+    const problem = `${searches} sections and lines after @@ are too much work in a file of ${fileLines} lines. Use smaller patches`;
+    return { ok: false, problem };
+  }
   let current = file;
   let from = 0;
   for (const [index, section] of sections.entries()) {
@@ -68,7 +80,9 @@ function sectionsOf(diff: string): readonly Section[] | string {
     sections.push(section);
     return section;
   };
-  for (const [index, line] of patchLines(diff).entries()) {
+  const all = patchLines(diff);
+  if (all.length > maxPatchLines) return `The patch has more than ${maxPatchLines} lines`;
+  for (const [index, line] of all.entries()) {
     const last = sections.at(-1);
     if (line.startsWith('@@')) {
       // Several anchors in a row belong to one section.
@@ -135,14 +149,46 @@ function placeOf(lines: readonly string[], section: Section, from: number): numb
 
 function indexOfLines(lines: readonly string[], wanted: readonly string[], from: number): number {
   for (const simplified of comparisons) {
-    const needle = wanted.map(simplified);
-    const [head] = needle;
-    for (let at = from; at + needle.length <= lines.length; at++) {
-      if (simplified(lines[at] ?? '') !== head) continue;
-      if (needle.every((line, index) => simplified(lines[at + index] ?? '') === line)) return at;
-    }
+    const at = firstMatch(lines, wanted.map(simplified), from, simplified);
+    if (at >= 0) return at;
   }
   return -1;
+}
+
+/** Knuth–Morris–Pratt search: the time is linear, also if the lines are almost all equal. */
+function firstMatch(
+  lines: readonly string[],
+  wanted: readonly string[],
+  from: number,
+  simplified: (line: string) => string,
+): number {
+  const borders = bordersOf(wanted);
+  let matched = 0;
+  for (let at = from; at < lines.length; at++) {
+    matched = extended(wanted, borders, matched, simplified(lines[at] ?? ''));
+    if (matched === wanted.length) return at + 1 - matched;
+  }
+  return -1;
+}
+
+/** For each start of the list: the length of its longest proper start that is also its end. */
+function bordersOf(wanted: readonly string[]): Int32Array {
+  const borders = new Int32Array(wanted.length);
+  for (let at = 1; at < wanted.length; at++)
+    borders[at] = extended(wanted, borders, borders[at - 1] ?? 0, wanted[at] ?? '');
+  return borders;
+}
+
+/** The number of wanted lines that match after one more line. */
+function extended(
+  wanted: readonly string[],
+  borders: Int32Array,
+  matched: number,
+  line: string,
+): number {
+  let length = matched;
+  while (length > 0 && wanted[length] !== line) length = borders[length - 1] ?? 0;
+  return wanted[length] === line ? length + 1 : length;
 }
 
 /** Lines that stay are taken from the file, because their spaces can differ from the patch. */

@@ -1,4 +1,5 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
@@ -38,6 +39,11 @@ export function approveByPolicy(
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
+    // An approval that lasts does not acknowledge dangers that the provider sees later.
+    if (called.answers === 'openai.computer' && hasSafetyChecks(input))
+      return { decision, reason: `${reason}, and the provider sees a danger` };
+    if (called.answers === 'openai.mcp_approval')
+      return { decision, reason, rule: hostedToolRule(input) };
     if (lasting === 'exact') return { decision, reason, rule: exactRule(policy, call) };
     return { decision, ...(await suggestion(policy, call, reason, workspace)) };
   };
@@ -87,6 +93,21 @@ async function realPathOfCall(call: PolicyCall, root: string): Promise<string | 
     ({ real }) => real,
     () => undefined,
   );
+}
+
+function hasSafetyChecks(input: unknown): boolean {
+  const { pending_safety_checks: checks = [] } = (input ?? {}) as Partial<ComputerInput>;
+  return checks.length > 0;
+}
+
+/**
+ * The calls of all MCP servers of a provider ask with the same tool. A lasting approval covers one
+ * tool of one server. It is no rule of the policy, which cannot tell them apart.
+ */
+function hostedToolRule(input: unknown): string | undefined {
+  const { server_label: server, name } = (input ?? {}) as Partial<McpApprovalInput>;
+  if (typeof server !== 'string' || typeof name !== 'string') return undefined;
+  return `the tool ${JSON.stringify(name)} of the MCP server ${JSON.stringify(server)}`;
 }
 
 /** Returns undefined if the input is unclear, because no lasting rule can describe it. */

@@ -56,12 +56,14 @@ export function drawDialog(
   list: ChoiceList,
   { room, from = 0, readiness = 'ready', typed = '' }: DialogDrawing,
 ): DrawnDialog {
-  const content = dialogContent(look, dialog);
+  const request = dialogContent(look, dialog);
   const isGuarded = dialog.type !== 'pick';
   const hint = isGuarded && room >= minHintRoom ? [hintLine(look, dialog, readiness, typed)] : [];
   const fullTitle = dialogTitle(look, dialog);
-  // In a very low window the position in the content replaces the title.
-  const isTiny = content.length > 1 && room < fullTitle.length + 3;
+  // In a very low window the title scrolls with the content. It must be read too, because only the
+  // title shows a short command or path.
+  const isTiny = request.length > 1 && room < fullTitle.length + 3;
+  const content = isTiny ? [...fullTitle, ...request] : request;
   const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, room - hint.length));
   const rest = Math.max(0, room - title.length - hint.length);
   const wanted = Math.min(content.length, minContent);

@@ -33,6 +33,12 @@ export function MediaView({ source, part }: MediaViewProps) {
   const url = useObjectUrl(source, part);
   const name = part.kind === 'file' ? part.name : mimeType;
   if (part.source.type === 'url') return <RemoteMedia url={part.source.url} name={name} />;
+  if (part.source.type === 'provider_file')
+    return (
+      <p className="media-words">
+        <VisibleText text={name} /> is stored at <VisibleText text={part.source.provider} />.
+      </p>
+    );
   if (url === 'failed')
     return (
       <p className="media-words">

@@ -35,8 +35,8 @@ const invisible =
 const allInvisible = new RegExp(invisible, 'gu');
 
 /** Many blanks or empty lines would push the following text out of view. */
-const longBlanks = /[ \t]{40,}/u;
-const emptyLines = /(?<=\n)(?:[ \t]*\n){3,}/u;
+const longBlanks = /[ \t\u3000]{40,}/u;
+const emptyLines = /(?<=\n)(?:[ \t\u3000]*\n){3,}/u;
 const suspicious = new RegExp(
   `(?<one>${invisible.source})\\k<one>*|(?<longBlanks>${longBlanks.source})|(?<lines>${emptyLines.source})`,
   'gu',

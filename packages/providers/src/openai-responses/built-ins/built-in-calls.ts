@@ -75,6 +75,7 @@ const builtInCalls: Readonly<Record<string, BuiltInCall>> = {
       server_label,
       name,
       arguments: objectOf(given),
+      ...textIfInexact(given),
     }),
   },
 };
@@ -99,6 +100,35 @@ function objectOf(given: JsonValue | undefined): JsonObject {
   const parsed = typeof given === 'string' ? parseJson(given) : undefined;
   const value = parsed?.ok ? parsed.value : given;
   return isObject(value) ? value : {};
+}
+
+/**
+ * The text of arguments that the parsed object does not show exactly. The provider makes the call
+ * with the text, so the user must see it.
+ */
+function textIfInexact(given: JsonValue | undefined): JsonObject {
+  if (given === undefined || given === null || given === '' || isObject(given)) return {};
+  const text = typeof given === 'string' ? given : JSON.stringify(given);
+  return isExact(text) ? {} : { arguments_text: text };
+}
+
+/** Whether the text is an object in which no key is repeated and no number is rounded. */
+function isExact(text: string): boolean {
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value)) return false;
+  let keys = 0;
+  for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g)) {
+    if (colon !== undefined) keys++;
+    const isInteger = /^-?\d+$/.test(token);
+    if (isInteger && BigInt(token) !== BigInt(Number(token))) return false;
+  }
+  return keys === countKeys(parsed.value);
+}
+
+function countKeys(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((sum, one) => sum + countKeys(one), own);
 }
 
 function computerInput(item: JsonObject): JsonObject {

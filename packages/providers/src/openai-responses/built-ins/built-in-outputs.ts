@@ -85,7 +85,10 @@ function screenshotOf({ attachments = [] }: ToolResultPart): JsonObject | undefi
     ({ mimeType, source }) => mimeType.startsWith('image/') && source.type !== 'blob',
   );
   if (picture === undefined) return undefined;
-  return { type: 'computer_screenshot', image_url: contentUrl(attachmentContent(picture)) };
+  const content = attachmentContent(picture);
+  const place =
+    content.type === 'file' ? { file_id: content.id } : { image_url: contentUrl(content) };
+  return { type: 'computer_screenshot', ...place };
 }
 
 /** Tools in the format of the API stay as they are. */

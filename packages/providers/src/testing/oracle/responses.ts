@@ -131,7 +131,10 @@ function isCall({ type }: JsonObject): boolean {
 /** The provider asks whether it may call a tool of an MCP server. */
 function toApproval({ item, isDone }: ResponseItem): ExpectedCall {
   const { server_label = null, name = null } = item;
-  const value = { server_label, name, arguments: parseArguments(textOf(item['arguments'])) ?? {} };
+  const text = textOf(item['arguments']);
+  const parsed = parseArguments(text);
+  const exact = parsed === undefined && text !== '' ? { arguments_text: text } : {};
+  const value = { server_label, name, arguments: parsed ?? {}, ...exact };
   const written = JSON.stringify(value);
   return {
     name: 'mcp_approval',

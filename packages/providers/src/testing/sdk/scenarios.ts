@@ -72,6 +72,16 @@ const media = {
   zip: { kind: 'file', name: 'a.zip', mimeType: 'application/zip', source: bytes(1, 2, 3) },
 } as const satisfies Readonly<Record<string, Part>>;
 
+/** Each provider can read one of each kind. */
+const storedFiles = ['openai', 'azure', 'anthropic', 'gemini', 'vertex'].flatMap((provider) => {
+  const source = {
+    type: 'provider_file',
+    provider,
+    id: `https://example.com/${provider}`,
+  } as const;
+  return [media.png, media.pdf, media.csv, media.mp4].map((part) => ({ ...part, source }));
+});
+
 const tideSchema: JsonObject = {
   type: 'object',
   properties: {
@@ -176,6 +186,16 @@ const conversations: readonly Scenario[] = [
         result('call_1', 'See.', { attachments: [media.png, media.csv] }),
         result('call_2', '', { attachments: [media.pdf, media.webpUrl, media.zip] }),
       ),
+      tools,
+    },
+  },
+  {
+    name: 'files of providers',
+    request: {
+      items: [
+        user('See.', ...storedFiles),
+        ...called(result('call_1', 'See.', { attachments: storedFiles }), result('call_2', '')),
+      ],
       tools,
     },
   },

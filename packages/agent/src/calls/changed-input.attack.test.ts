@@ -1,0 +1,128 @@
+import { toolCallId } from '@millrace/core';
+import { openaiResponses } from '@millrace/providers';
+import { sseReply } from '@millrace/providers/scripted-server';
+import { expect, test } from 'vitest';
+import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import { createAgent } from '../create-agent.ts';
+import { call } from '../testing/model-script.ts';
+import {
+  answer,
+  createTestAgent,
+  problemsLeftIn,
+  resultTexts,
+  session,
+  tool,
+} from '../testing/test-agent.ts';
+import { useTestServer } from '../testing/test-server.ts';
+import { mcpApprovalTool } from '../tool/mcp-approval.ts';
+
+// A client approves a harmless call, with an input that makes another call of it.
+
+const server = useTestServer();
+const c1 = toolCallId('c1');
+
+function denySecrets({ input }: PendingCall): ApprovalDecision {
+  const { path } = input as { readonly path: string };
+  return path === '.env' ? { decision: 'deny', reason: 'it is secret' } : 'ask';
+}
+
+function setUp() {
+  const ran: unknown[] = [];
+  const read = tool('read', async (input) => {
+    ran.push(input);
+    return 'KEY=1';
+  });
+  const script = [answer(call('c1', 'read', { path: 'a.txt' })), 'Done.'];
+  return { ran, script, options: { tools: [read], approve: denySecrets } };
+}
+
+test('attack: a changed input that the policy denies does not run', async () => {
+  const { ran, script, options } = setUp();
+  const stage = createTestAgent(script, options);
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked');
+  await run.approve(c1, { input: { path: '.env' } });
+  expect(resultTexts((await stage.end(run)).items)).toEqual(['It was not allowed: it is secret']);
+  expect(ran).toEqual([]);
+  expect(await problemsLeftIn(stage.log)).toEqual([]);
+});
+
+test('attack: a run that was parked does not run a denied input either', async () => {
+  const { ran, script, options } = setUp();
+  const stage = createTestAgent(script, { ...options, whileAsking: 'park' });
+  const parked = stage.agent.run('Go', { session });
+  expect((await stage.end(parked)).stop.reason).toBe('parked');
+  const run = stage.agent.resume(session);
+  await run.approve(c1, { input: { path: '.env' } });
+  await stage.end(run);
+  await stage.end(stage.agent.resume(session));
+  expect(ran).toEqual([]);
+});
+
+test('a changed input that the policy asks about runs, because it was approved', async () => {
+  const { ran, script, options } = setUp();
+  const stage = createTestAgent(script, options);
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked');
+  await run.approve(c1, { input: { path: 'b.txt' } });
+  await stage.end(run);
+  expect(ran).toEqual([{ path: 'b.txt' }]);
+});
+
+const request = {
+  ...{ type: 'mcp_approval_request', id: 'mcpr_1', name: 'refund', server_label: 'shop' },
+  arguments: '{"amount":1000}',
+};
+
+/** Answers the provider's question and returns the answer that it gets. */
+async function answerTo(item: typeof request, input?: { readonly [key: string]: unknown }) {
+  for (const output of [[item], []]) {
+    const end = { type: 'response.completed', response: { status: 'completed', output } };
+    server.reply(sseReply([{ data: JSON.stringify(end) }]));
+  }
+  const provider = openaiResponses({
+    ...{ model: 'gpt-5.1', preset: 'openai', baseUrl: server.url(), apiKey: 'key' },
+  });
+  const run = createAgent({ provider, tools: [mcpApprovalTool()] }).run('Refund.');
+  const inputs: unknown[] = [];
+  for await (const event of run.events) {
+    if (event.type === 'tool_call_ready') inputs.push(event.input);
+    if (event.type !== 'approval_asked') continue;
+    await run.approve(event.id, input && { input: input as never });
+  }
+  const body = server.requests().at(-1)?.body;
+  const sent = (typeof body === 'string' ? JSON.parse(body) : body) as { input: object[] };
+  return { inputs, answer: sent.input.at(-1) };
+}
+
+const about = { server_label: 'shop', name: 'refund' };
+
+test('attack: a provider that asks is refused if the user changed the call', async () => {
+  const { answer: given } = await answerTo(request, { ...about, arguments: { amount: 10 } });
+  expect(given).toMatchObject({ approve: false, reason: expect.stringContaining('changed') });
+});
+
+test('a provider that asks gets the approval of the same call', async () => {
+  const same = { ...about, arguments: { amount: 1000 } };
+  expect(await answerTo(request, same)).toMatchObject({ answer: { approve: true } });
+});
+
+test.for([
+  ['no JSON', 'delete everything'],
+  ['a list', '["--all"]'],
+  ['a repeated key', '{"amount":1000,"amount":1}'],
+  ['a repeated key deep inside', '{"a":[{"b":1,"b":2}]}'],
+  ['a number that a double rounds', '{"order":9007199254740993}'],
+] as const)('attack: the user sees arguments that are %s', async ([, text]) => {
+  const { inputs } = await answerTo({ ...request, arguments: text });
+  expect(inputs).toEqual([expect.objectContaining({ arguments_text: text })]);
+});
+
+test.for(['{"a": {"b": [1, 2.50, 1e2, "x:\\"y\\":"]}, "c": -0}', '{}', ''])(
+  'arguments that are shown exactly are not shown twice (%s)',
+  async (text) => {
+    const { inputs, answer: given } = await answerTo({ ...request, arguments: text });
+    expect(inputs).toEqual([expect.not.objectContaining({ arguments_text: expect.anything() })]);
+    expect(given).toMatchObject({ approve: true });
+  },
+);

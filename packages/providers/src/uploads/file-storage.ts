@@ -1,0 +1,166 @@
+import { type JsonObject, parseJson } from '@millrace/core';
+import { ProviderError } from '../contract/provider-error.ts';
+import {
+  type Attachment,
+  attachmentBytes,
+  attachmentText,
+  isTextType,
+  normalizedType,
+  readDataUrl,
+} from '../history/attachment.ts';
+import { isObject } from '../json/fields.ts';
+import { HttpExchange, readText } from '../transport/http-exchange.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import type { Transport } from '../transport/transport-options.ts';
+import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
+import { readFailure } from '../wire/response-reader.ts';
+
+/** The files API of one provider. */
+export interface FileApi {
+  /** The name of the provider in a `provider_file` source. */
+  readonly provider: string;
+  /** The largest file that the provider stores, in bytes. */
+  readonly maxBytes: number;
+  readonly transport: Transport;
+  /**
+   * The URL of the storage, and the headers with the key. Throws a `WireFault` if there is no key.
+   */
+  readonly account: () => HttpRequest;
+  /** The type to store a media type as. Undefined if requests cannot name a file of this type. */
+  readonly storedType: (mediaType: string) => string | undefined;
+  readonly upload: (content: UploadContent, context: UploadContext) => Promise<StoredFile>;
+  /** Builds the request that deletes a file. */
+  readonly removal: (file: StoredFile, account: HttpRequest) => HttpRequest;
+}
+
+/** What to upload. */
+export interface UploadContent {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What the upload of a file needs. */
+export interface UploadContext {
+  readonly account: HttpRequest;
+  readonly lifetimeMs: number;
+  readonly clock: Transport['clock'];
+  /** Throws a `ProviderError`. */
+  readonly send: (request: HttpRequest) => Promise<FileAnswer>;
+}
+
+/** A file that a provider stores. */
+export interface StoredFile {
+  /** The id that requests name. */
+  readonly id: string;
+  /** On the clock of the transport. */
+  readonly expiresAtMs: number;
+}
+
+interface FileAnswer {
+  readonly body: JsonObject;
+  readonly headers: Headers;
+}
+
+/** The content of an attachment, if it can be stored. Content with provider state stays as it is. */
+export function uploadContentOf(part: Attachment, api: FileApi): UploadContent | undefined {
+  if (part.partial || part.providerState !== undefined) return undefined;
+  const inside = part.source.type === 'url' ? readDataUrl(part.source.url) : undefined;
+  const mediaType = normalizedType(inside?.mimeType ?? part.mimeType);
+  const mimeType = api.storedType(mediaType);
+  if (mimeType === undefined) return undefined;
+  const bytes = isTextType(mediaType) ? utf8Of(part) : attachmentBytes(part);
+  if (bytes === undefined) return undefined;
+  const name = part.kind === 'file' ? part.name.toWellFormed() : `attachment${ending(mimeType)}`;
+  return { name: name === '' ? 'attachment' : name, mimeType, bytes };
+}
+
+/** Text files can have any charset. Providers expect UTF-8. */
+function utf8Of(part: Attachment): Uint8Array | undefined {
+  const text = attachmentText(part);
+  return text === undefined ? undefined : new TextEncoder().encode(text);
+}
+
+/** Providers derive the type of a file from the end of its name. */
+function ending(mimeType: string): string {
+  const [, subtype = ''] = mimeType.split(';', 1)[0]?.split('/') ?? [];
+  const known: Readonly<Record<string, string>> = { jpeg: 'jpg', plain: 'txt', quicktime: 'mov' };
+  return /^[a-z0-9]+$/.test(subtype) ? `.${known[subtype] ?? subtype}` : '';
+}
+
+/** The storage of one account. */
+export interface FileStorage {
+  /** Differs between accounts, because they cannot read each other's files. */
+  readonly accountId: string;
+  readonly clock: Transport['clock'];
+  readonly upload: (content: UploadContent) => Promise<StoredFile>;
+  readonly remove: (file: StoredFile) => Promise<void>;
+}
+
+interface StorageOptions {
+  readonly lifetimeMs: number;
+  readonly uploadTimeoutMs: number;
+}
+
+/** Opens the storage of the account that the key belongs to. Throws a `WireFault` without a key. */
+export function openStorage(
+  api: FileApi,
+  { lifetimeMs, uploadTimeoutMs }: StorageOptions,
+): FileStorage {
+  const request = api.account();
+  // The same headers as those of a model request, but the answer is not a stream.
+  const account = { ...request, headers: { ...request.headers, accept: 'application/json' } };
+  const { clock } = api.transport;
+  const send = (request: HttpRequest) => sendFileRequest(api, request, uploadTimeoutMs);
+  return {
+    accountId: JSON.stringify([account.url, account.headers]),
+    clock,
+    upload: (content) => api.upload(content, { account, lifetimeMs, clock, send }),
+    remove: async (file) => {
+      try {
+        await sendFileRequest(api, api.removal(file, account), removalTimeoutMs);
+      } catch (error) {
+        if (!isAbsent(error)) throw error;
+      }
+    },
+  };
+}
+
+const removalTimeoutMs = 30_000;
+
+/** Gemini answers 403 for a file that does not exist. */
+function isAbsent(error: unknown): boolean {
+  if (!(error instanceof ProviderError)) return false;
+  const { status, message } = error;
+  return status === 404 || status === 410 || (status === 403 && /not exist/i.test(message));
+}
+
+/** An answer about a file is short. */
+const maxAnswerBytes = 2 ** 20;
+
+/** Sends one request to the files API and reads its answer. Throws a `ProviderError`. */
+async function sendFileRequest(
+  { provider, transport }: FileApi,
+  request: HttpRequest,
+  timeoutMs: number,
+): Promise<FileAnswer> {
+  const errors = new ErrorBuilder(provider, transport.clock);
+  errors.redactSecrets(secretsOf(request));
+  const timeouts = { ...transport.timeouts, firstByteTimeoutMs: timeoutMs };
+  const exchange = new HttpExchange({ ...transport, timeouts, signal: undefined });
+  try {
+    const response = await exchange.open(request);
+    errors.response = response;
+    if (!response.ok) throw await readFailure(response, exchange);
+    const { text } = await readText(exchange, maxAnswerBytes);
+    const parsed = parseJson(text);
+    return {
+      body: parsed.ok && isObject(parsed.value) ? parsed.value : {},
+      headers: response.headers,
+    };
+  } catch (error) {
+    throw errors.build(error, undefined);
+  } finally {
+    exchange.close();
+  }
+}
