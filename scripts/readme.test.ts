@@ -37,7 +37,10 @@ describe('README.md', () => {
 const withSnippets = globSync(['{packages,apps}/*/README.md', 'docs/caching.md']);
 
 test.each(withSnippets)('%s has snippets that run', (path) => {
-  for (const { code } of snippetsOf(readFileSync(path, 'utf8'))) run(code);
+  for (const { code, printed } of snippetsOf(readFileSync(path, 'utf8'))) {
+    const output = run(code);
+    if (printed !== undefined) expect(output).toBe(printed);
+  }
 });
 
 test('every relative link in a document has a target', () => {

@@ -38,9 +38,9 @@ function limitsOf({ limits }: BuildOptions['config'], chosen: ChosenModel): Agen
 function noPriceError({ label }: ChosenModel): ModelError {
   const message =
     `Cannot limit the cost of ${label}: its price is unknown. ` +
-    'Add "info": { "prices": { "input": "…", "output": "…" } } to the model under "models" in ' +
-    'millrace.json, refresh the prices with millrace models --refresh <file>, or set ' +
-    '"allowUnknownPrices" under "limits"';
+    'Add the model under "models" in your config.json, with "info": { "prices": { "input": "…", ' +
+    '"output": "…" } } in dollars for a million tokens ("0" for your own server), refresh the ' +
+    'prices with millrace models --refresh <file>, or set "allowUnknownPrices": true under "limits"';
   return new ModelError('no_price', label, message);
 }
 

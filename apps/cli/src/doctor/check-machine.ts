@@ -38,9 +38,17 @@ function keyFinding(name: string, env: Env): Finding | undefined {
   const value = env[name];
   if (value === undefined) return undefined;
   const problem = keyProblem(value);
+  if (problem === undefined && name === 'AWS_BEARER_TOKEN_BEDROCK' && !hasRegion(env)) {
+    const advice = 'Set AWS_REGION, for example to us-east-1';
+    return { about: keysTopic, state: 'warn', text: `${name} is set, but no region`, advice };
+  }
   if (problem === undefined) return { about: keysTopic, state: 'ok', text: `${name} is set` };
   const advice = 'Set it again, with nothing but the key';
   return { about: keysTopic, state: 'warn', text: `${name} ${problem}`, advice };
+}
+
+function hasRegion(env: Env): boolean {
+  return Boolean(env['AWS_REGION']?.trim() || env['AWS_DEFAULT_REGION']?.trim());
 }
 
 function keyProblem(value: string): string | undefined {

@@ -14,7 +14,9 @@ export const checkSandbox: Check = async ({ config }) => {
     const { sandbox, summary, advice } = await openSandbox(config.sandbox);
     sandbox?.close();
     if (sandbox !== undefined)
-      return [{ about, state: 'ok', text: `${summary} (${sandbox.name}) ${limits}` }];
+      return [
+        { about, state: 'ok', text: `${summary} It is made with ${sandbox.name}. ${limits}` },
+      ];
     const way = advice ?? 'Remove --sandbox off and "sandbox" of your config.json';
     return [{ about, state: 'warn', text: summary, advice: way }];
   } catch (error) {

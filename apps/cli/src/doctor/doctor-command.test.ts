@@ -123,6 +123,14 @@ test('a Node that is too old fails', async () => {
 });
 
 describe('a key', () => {
+  test('of Bedrock without a region is not enough', async () => {
+    const env = { AWS_BEARER_TOKEN_BEDROCK: key };
+    const region = [{ state: 'warn', advice: /AWS_REGION/ }].map(any);
+    expect((await examine(env)).on('keys')).toMatchObject(region);
+    const { on } = await examine({ ...env, AWS_REGION: 'eu-west-1' });
+    expect(on('keys')).toMatchObject([{ state: 'ok' }]);
+  });
+
   test('is never told, whatever becomes of it', async () => {
     const env = {
       ...{ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: here() },

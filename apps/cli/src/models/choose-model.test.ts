@@ -189,12 +189,22 @@ describe('a model that cannot be used is an error that says what to do:', () => 
     expect(error.message).toContain('set ANTHROPIC_API_KEY (create a key at https://');
   });
 
-  test('unlike any, at least the demo; with a slash, perhaps by way of OpenRouter', async () => {
-    expect((await failure(choose('zzzzzzzzzz'))).message).toContain('Did you mean demo?');
+  test('unlike any, how models are named; with a slash, perhaps by way of OpenRouter', async () => {
+    const { message } = await failure(choose('zzzzzzzzzz'));
+    expect(message).toContain('Use provider/model, such as anthropic/claude-sonnet-5-5, or demo');
     expect((await failure(choose('nobody/knows-it'))).message).toContain(
       'openrouter/nobody/knows-it',
     );
   });
+
+  // Regression: bedrock gave "Did you mean demo? For models of anthropic set ANTHROPIC_API_KEY".
+  test.each(['bedrock', 'bedrock/'])(
+    'only a provider (%s), that the model is missing',
+    async (name) => {
+      const { message } = await failure(choose(name));
+      expect(message).toContain('bedrock is a provider; add the model: bedrock/<model>');
+    },
+  );
 
   test('of a server that does not run, how to start it', async () => {
     const error = await failure(choose('ollama/qwen3'));

@@ -56,13 +56,28 @@ export async function unknownModelError(
   options: LocalServerOptions & { readonly config: Pick<Config, 'models'> },
 ): Promise<ModelError> {
   const { env, config } = options;
+  const vendor = vendors.find((one) => name === one.name || name === `${one.name}/`);
+  if (vendor !== undefined) return onlyProviderError(name, vendor);
   const known = await knownModels(env, config, options);
   const all = [...known.map((one) => one.name), ...vendors.flatMap(modelNames)];
   const near = nearestModels(name, all);
   const routed = name.includes('/') ? [`openrouter/${name}`] : [];
-  const hints = near.length > 0 || routed.length > 0 ? [...near, ...routed] : ['demo'];
-  const message = `Unknown model ${name}. Did you mean ${hints.join(' or ')}? ${keyAdvice(hints, env)}`;
+  const hints = [...near, ...routed];
+  const way =
+    hints.length > 0
+      ? `Did you mean ${hints.join(' or ')}? ${keyAdvice(hints, env)}`
+      : `Use provider/model, such as ${exampleOf(vendors[0])}, or demo. millrace models lists the models that can be used now`;
+  return new ModelError('unknown_model', name, `Unknown model ${name}. ${way}`);
+}
+
+/** Creates the error for the name of a provider without a model. */
+function onlyProviderError(name: string, vendor: Vendor): ModelError {
+  const message = `Unknown model ${name}. ${vendor.name} is a provider; add the model: ${exampleOf(vendor)}`;
   return new ModelError('unknown_model', name, message);
+}
+
+function exampleOf(vendor: Vendor | undefined): string {
+  return `${vendor?.name}/${vendor?.models[0] ?? '<model>'}`;
 }
 
 /** Explains how to use the first of these models if its key is missing. */

@@ -49,6 +49,14 @@ describe('millrace models', () => {
     expect(text).toContain('demo');
   });
 
+  test('says what to do if there is only the demo', async () => {
+    const { ANTHROPIC_API_KEY: _, ...env } = homeWith();
+    expect((await run({ env })).text).toContain('millrace doctor lists what to set');
+    const ready = [homeWith(), { ...env, AWS_BEARER_TOKEN_BEDROCK: 'key' }];
+    for (const set of ready)
+      expect((await run({ env: set })).text).toContain('use --model provider/model');
+  });
+
   test('prints JSON with what is configured', async () => {
     const info = { prices: { input: '1', output: '2' } };
     const provider = 'compatible' as const;

@@ -1,6 +1,7 @@
 import type { ModelInfo, ModelPrices } from '@millrace/providers';
 import type { ModelsArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { countOf, textTable } from '../print/text-table.ts';
@@ -8,6 +9,7 @@ import { oneLine } from '../text/cells/printable.ts';
 import { knownModels } from './known-models.ts';
 import type { LocalServerOptions } from './local-servers.ts';
 import { loadModelTable, storeModelTable } from './model-table.ts';
+import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ModelsCommandOptions extends LocalServerOptions {
   readonly args: ModelsArgs;
@@ -28,7 +30,7 @@ export async function modelsCommand(options: ModelsCommandOptions): Promise<numb
   } else {
     const rows = await listedModels(options);
     if (args.json) await output.writeData(`${JSON.stringify(rows, undefined, 2)}\n`);
-    else await output.write(`${tableLines(rows, stdout.columns).join('\n')}\n`);
+    else await output.write(`${tableLines(rows, env, stdout.columns).join('\n')}\n`);
   }
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return exitCodes.done;
@@ -69,7 +71,7 @@ const noValue = '–';
 const head = ['model', 'input', 'output', '$ in', '$ cached', '$ out', 'from'];
 
 /** Prices are for a million tokens. */
-function tableLines(models: readonly ListedModel[], columns?: number): readonly string[] {
+function tableLines(models: readonly ListedModel[], env: Env, columns?: number): readonly string[] {
   const rows = models.map(({ name, from, info }) => {
     const { contextTokens, maxOutputTokens, prices } = info;
     return [
@@ -81,7 +83,13 @@ function tableLines(models: readonly ListedModel[], columns?: number): readonly 
     ];
   });
   const table = textTable([head, ...rows], { columns, rightAligned: [1, 2, 3, 4, 5] });
-  return [...table, '', 'Limits are in tokens. Prices are for a million tokens.'];
+  const units = 'Limits are in tokens. Prices are for a million tokens.';
+  const hasKey = vendors.some((vendor) => firstSetVariable(env, vendor.keyVariables) !== undefined);
+  const isOnlyDemo = models.length === 1 && !hasKey;
+  const more = isOnlyDemo
+    ? 'No API key is set and no local model server answers. millrace doctor lists what to set.'
+    : 'Providers have more models than these: use --model provider/model.';
+  return [...table, '', units, more];
 }
 
 function priceCells(prices: ModelPrices | 'reported' | undefined): readonly string[] {

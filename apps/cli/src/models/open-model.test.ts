@@ -63,6 +63,14 @@ test('the newer API of one that is not known to have it needs an address', () =>
   expect(() => openModel(config, { env: {} })).toThrow('its address is unknown');
 });
 
+// Regression: only a configured address counted.
+test('Azure by the newer API takes its address from the environment, and says so', () => {
+  const config = { provider: 'azure', model: 'm', api: 'responses', apiKey: 'k' } as const;
+  const env = { AZURE_OPENAI_ENDPOINT: 'https://weather.openai.azure.com' };
+  expect(openModel(config, { env }).id).toContain('azure');
+  expect(() => openModel(config, { env: {} })).toThrow('Set AZURE_OPENAI_ENDPOINT, or add it with');
+});
+
 describe('Claude on Bedrock', () => {
   const config = { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-4-5' } as const;
   const keys = { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-aws' };
@@ -90,7 +98,9 @@ describe('Claude on Bedrock', () => {
   });
 
   test('needs keys and a region', () => {
-    expect(() => openModel(config, { env: region })).toThrow('Set AWS_BEARER_TOKEN_BEDROCK');
+    expect(() => openModel(config, { env: region })).toThrow(
+      /Set AWS_BEARER_TOKEN_BEDROCK .* or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/,
+    );
     expect(() => openModel(config, { env: keys })).toThrow('Set AWS_REGION');
   });
 });

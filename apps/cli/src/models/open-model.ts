@@ -47,7 +47,7 @@ export function openModel(
       return anthropicBedrock({ ...options, region: requireRegion(config, env), credentials });
     default:
       return usesResponsesApi(config, baseUrl)
-        ? openaiResponses({ ...options, preset: responsesPreset(config) })
+        ? openaiResponses({ ...options, preset: responsesPreset(config, baseUrl) })
         : openaiChat({ ...options, preset: chatPreset(config, baseUrl) });
   }
 }
@@ -77,9 +77,9 @@ const responsesPresets: Readonly<Partial<Record<ProviderName, ResponsesPreset>>>
   'lm-studio': 'lm-studio',
 };
 
-function responsesPreset(config: ModelConfig): ResponsesPreset {
+function responsesPreset(config: ModelConfig, baseUrl: string | undefined): ResponsesPreset {
   const preset = responsesPresets[config.provider];
-  if (config.baseUrl === undefined && (preset === undefined || preset === 'azure'))
+  if (baseUrl === undefined && (preset === undefined || preset === 'azure'))
     throw noAddressError(config);
   return preset ?? 'compatible';
 }
@@ -131,12 +131,15 @@ function noKeyError({ provider, model }: ModelConfig): ModelError {
   const vendor = vendors.find(({ name }) => name === provider);
   const variables = vendor?.keyVariables.join(' or ');
   const name = `${provider}/${model}`;
-  const way = `Set ${variables} (create a key at ${vendor?.keyPage}), or use --model demo`;
+  const others = provider === 'bedrock' ? ' or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY' : '';
+  const way = `Set ${variables} (create a key at ${vendor?.keyPage})${others}, or use --model demo`;
   return new ModelError('no_key', name, `Cannot use ${name}: no API key is set. ${way}`);
 }
 
 function noAddressError({ provider, model }: ModelConfig): ModelError {
   const name = `${provider}/${model}`;
-  const way = 'Add it with a "baseUrl" under "models" in millrace.json, and use its name';
+  const variable = vendors.find((vendor) => vendor.name === provider)?.addressVariable;
+  const either = variable === undefined ? 'Add' : `Set ${variable}, or add`;
+  const way = `${either} it with a "baseUrl" under "models" in millrace.json, and use its name`;
   return new ModelError('no_address', name, `Cannot use ${name}: its address is unknown. ${way}`);
 }

@@ -155,6 +155,18 @@ describe('invalid options are rejected at once', () => {
     expect(made({ limits: { maxCost: dollars('-0.50') } })).toThrow(refused('maxCost'));
   });
 
+  // Regression: the message was "maxCost undefined", and a missing currency turned the limit off.
+  test.each([1, '1', { amount: 1, currency: 'USD' }, { amount: '1' }, null])(
+    'limits.maxCost %j, with the form that it needs',
+    (maxCost) => {
+      const limits = { maxCost: maxCost as unknown as Cost };
+      expect(made({ limits })).toThrow(refused('maxCost'));
+      expect(made({ limits })).toThrow(
+        `maxCost ${JSON.stringify(maxCost)}: it must be a cost such as { amount: '0.50', currency: 'USD' }`,
+      );
+    },
+  );
+
   test.each([
     ['maxAttempts', 0],
     ['maxAttempts', Number.NaN],
@@ -169,7 +181,7 @@ describe('invalid options are rejected at once', () => {
   test('the message names the option and its range', () => {
     expect(made({ limits: { maxParallelTools: 0 } })).toThrow('maxParallelTools 0');
     expect(made({ limits: { maxParallelTools: 0 } })).toThrow('at least 1');
-    expect(made({ limits: { maxCost: dollars('five') } })).toThrow('maxCost five');
+    expect(made({ limits: { maxCost: dollars('five') } })).toThrow('maxCost {"amount":"five"');
   });
 
   test('the minimum and no limit at all are accepted', () => {

@@ -1,4 +1,4 @@
-import { compareDecimals, type Item, isDecimal, transcript } from '@millrace/core';
+import { type Cost, compareDecimals, type Item, isDecimal, transcript } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -9,7 +9,7 @@ import { usageSince } from './run-views.ts';
 export function checkLimits(limits: Limits, retry: RetrySettings): void {
   const { maxCost, allowUnknownPrices: _, ...counts } = limits;
   for (const [name, value] of Object.entries(counts)) assertAtLeast(name, value, 1);
-  if (maxCost !== undefined && !isPrice(maxCost.amount)) throw badCost(maxCost.amount);
+  if (maxCost !== undefined && !isCost(maxCost)) throw badCost(maxCost);
   const { attemptsFor = {}, ...times } = retry;
   for (const [name, value] of Object.entries(times))
     assertAtLeast(name, value, name === 'maxAttempts' ? 1 : 0);
@@ -34,12 +34,15 @@ function hasPrices({ info }: Provider, currency: string): boolean {
 function noPrice({ id, model }: Provider, currency: string): AgentError {
   const message =
     `Cannot use maxCost: the price of ${id}/${model} in ${currency} is unknown. ` +
-    'Pass the provider a table of models with its price, or set allowUnknownPrices to ignore it';
+    "Set its prices in the provider's option info or models, or set limits.allowUnknownPrices to " +
+    'leave its cost out';
   return new AgentError('no_price', message, { option: 'maxCost', provider: id, model });
 }
 
-function isPrice(amount: string): boolean {
-  return isDecimal(amount) && compareDecimals(amount, '0') >= 0;
+function isCost(cost: Cost | null): boolean {
+  const { amount, currency } = cost ?? {};
+  const isText = typeof amount === 'string' && typeof currency === 'string';
+  return isText && isDecimal(amount) && compareDecimals(amount, '0') >= 0;
 }
 
 function assertAtLeast(name: string, value: number, least: number): void {
@@ -48,8 +51,10 @@ function assertAtLeast(name: string, value: number, least: number): void {
   throw new AgentError('bad_option', message, { option: name });
 }
 
-function badCost(amount: string): AgentError {
-  const message = `Cannot use maxCost ${amount}: it must be an exact decimal such as 0.50, at least 0`;
+function badCost(cost: Cost): AgentError {
+  const message =
+    `Cannot use maxCost ${JSON.stringify(cost)}: it must be a cost such as ` +
+    "{ amount: '0.50', currency: 'USD' }, with an exact decimal of at least 0";
   return new AgentError('bad_option', message, { option: 'maxCost' });
 }
 

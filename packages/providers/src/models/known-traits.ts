@@ -1,4 +1,5 @@
 import type { ModelInfo, ModelTable } from '../contract/model-info.ts';
+import { assertPrices } from './cost-of.ts';
 import { traitsText } from './data/traits.ts';
 import { joinInfo, tableOf } from './model-table.ts';
 
@@ -25,7 +26,9 @@ export function modelInfo(
   model: string,
   { models, info }: ModelInfoOptions,
 ): ModelInfo {
-  return joinInfo(info, models?.find(provider, model), knownTraits.find(provider, model));
+  const known = joinInfo(info, models?.find(provider, model), knownTraits.find(provider, model));
+  if (typeof known.prices === 'object') assertPrices(known.prices, model);
+  return known;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { anthropic } from '../anthropic/provider.ts';
+import type { ModelPrices } from '../contract/model-info.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { rowsFromLiteLlm } from './from-litellm.ts';
@@ -137,6 +138,21 @@ describe('the table of the package', () => {
     const preset = 'openai';
     expect(openaiChat({ model: 'gpt-5.1', models, baseUrl, preset }).info?.prices).toBeUndefined();
   });
+});
+
+// Regression: such a price was accepted, and the first answer threw instead of ending.
+test.each<[string, object]>([
+  ['input', { input: 2, output: '3' }],
+  ['output', { input: '2' }],
+  ['cacheRead', { input: '2', output: '3', cacheRead: '$1' }],
+  [
+    'reasoning',
+    { input: '2', output: '3', above: [{ inputTokens: 1, input: '2', output: '3', reasoning: 4 }] },
+  ],
+])('a provider refuses an %s price that is not a decimal', (name, prices) => {
+  const info = { prices: prices as unknown as ModelPrices };
+  const made = () => anthropic({ model: 'claude-opus-4-8', apiKey: 'none', info });
+  expect(made).toThrow(new RegExp(`the ${name} price .* of claude-opus-4-8: use a decimal`));
 });
 
 describe('the list of LiteLLM', () => {

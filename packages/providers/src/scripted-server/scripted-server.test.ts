@@ -120,6 +120,13 @@ describe('a reply', () => {
     expect(bodies).toEqual([{ body: 1 }, { body: 2 }]);
   });
 
+  // Regression: the field was ignored, so a test without type checks ran no tool and passed.
+  test('from an answer with an unknown field is rejected', async () => {
+    const server = await start();
+    const answer = { text: 'Hi', calls: [] };
+    expect(() => server.answer(answer)).toThrow(/no field calls. Known fields: .*toolCalls/);
+  });
+
   test('with steps after its end is rejected', async () => {
     const server = await start();
     for (const type of ['cut', 'stall', 'end'] as const) {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { WireAnswer } from './answers/wire-answer.ts';
+import { assertAnswer, type WireAnswer } from './answers/wire-answer.ts';
 import { Connection, playReply } from './connection.ts';
 import { type AnswerOptions, answerReply } from './replies.ts';
 import { errorMessage, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
@@ -86,6 +86,7 @@ export class ScriptedServer implements AsyncDisposable {
 
   /** Queues an answer. It is sent in the format of the wire that the request uses. */
   answer(answer: WireAnswer, options: AnswerOptions = {}): void {
+    assertAnswer(answer);
     this.#answers += 1;
     const numbered = { id: String(this.#answers), ...answer };
     this.reply((request) => answerReply(numbered, request, options));

@@ -14,7 +14,7 @@ export interface ContextOptions {
   readonly advice?: string | undefined;
 }
 
-/** Shorter requests fit into every window, so nothing is asked for them. */
+/** Shorter requests fit into the window of every server, so nothing is asked for them. */
 const minTokens = 1500;
 /** From this share of the window on, tokens are counted exactly, if the provider can do that. */
 const exactShare = 0.6;
@@ -41,9 +41,8 @@ export function limitContext(provider: Provider, options: ContextOptions = {}): 
     const { signal } = context;
     const estimated = estimateTokens(request);
     const isSmall = estimated * ratio < minTokens;
-    const window = isSmall
-      ? undefined
-      : (options.contextTokens ?? (await ask(contextTokens?.({ signal }))));
+    const asked = async () => (isSmall ? undefined : ask(contextTokens?.({ signal })));
+    const window = options.contextTokens ?? (await asked());
     if (window !== undefined && !signal?.aborted) {
       const room = window - answerRoom(request, window);
       const isNear = estimated * ratio >= room * exactShare;

@@ -122,6 +122,14 @@ describe('a context limit', () => {
     expect((await limited.complete(request)).text).toBe('Yes.');
   });
 
+  // Regression: requests of less than 1,500 tokens were sent, whatever the caller had set.
+  test('applies to short requests too, if the caller sets it', async () => {
+    const limited = limitContext(scriptedProvider(['Yes.']), { contextTokens: 40 });
+    const { error } = await limited.complete({ items: [said('word '.repeat(40))] });
+    expect(error?.kind).toBe('context_overflow');
+    expect((await limited.complete({ items: [said('Hi')] })).text).toBe('Yes.');
+  });
+
   test('asks for the exact number near the limit, and believes it', async () => {
     const counts: number[] = [];
     const exact = (tokens: number): Provider => ({

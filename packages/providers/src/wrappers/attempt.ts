@@ -5,6 +5,7 @@ import {
   type ResponseDetails,
   type Usage,
 } from '@millrace/core';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
@@ -126,4 +127,20 @@ export function withOthers(
     }),
   };
   return { ...end, usage, details };
+}
+
+/**
+ * Returns what is known about a choice of providers: the facts about the first one, without prices if
+ * the cost of another one is unknown or has another currency. A limit of the cost would not count it.
+ */
+export function commonInfo(providers: readonly Provider[]): ModelInfo | undefined {
+  const info = providers[0]?.info;
+  const prices = providers.map((provider) => provider.info?.prices);
+  const currencies = prices.flatMap((one) =>
+    one === undefined || one === 'reported' ? [] : (one.currency ?? 'USD'),
+  );
+  if (info === undefined || (!prices.includes(undefined) && new Set(currencies).size < 2))
+    return info;
+  const { prices: _, ...others } = info;
+  return others;
 }

@@ -31,6 +31,7 @@ export function checkCounts(
 
 /** Returns the first provider of a list, which gives the wrapper its id and its model. */
 export function firstOf(wrapper: string, providers: readonly Provider[]): Provider {
+  if (!Array.isArray(providers)) throw badOption(wrapper, 'pass the providers as a list');
   const [first] = providers;
   if (first !== undefined) return first;
   throw badOption(wrapper, 'the list of providers is empty; pass at least one');

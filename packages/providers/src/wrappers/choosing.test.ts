@@ -1,5 +1,6 @@
 import { itemId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ModelInfo } from '../contract/model-info.ts';
 import type { Provider } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import {
@@ -135,6 +136,8 @@ describe('19: a fallback', () => {
 
   test('refuses wrong options', () => {
     expect(() => withFallback([])).toThrow('the list of providers is empty');
+    const [one] = both();
+    expect(() => withFallback(one as never)).toThrow('pass the providers as a list');
     expect(() => withFallback(both(), { firstDeltaMs: 0 })).toThrow('firstDeltaMs is 0');
     expect(() => withFallback(both(), { firstDeltaMS: 1 } as object)).toThrow('Use firstDeltaMs');
   });
@@ -243,3 +246,21 @@ describe('19: a hedged request', () => {
     );
   });
 });
+
+// Regression: maxCost of an agent was accepted, and answers of the second provider were not counted.
+test.each([
+  ['withFallback', withFallback],
+  ['hedgeRequests', (list: readonly Provider[]) => hedgeRequests(list, { afterMs: 1 })],
+] as const)(
+  '%s has a price only if all of its providers have one, in one currency',
+  (_, choose) => {
+    const prices = { input: '1', output: '2' };
+    const provider = (info: ModelInfo) =>
+      openaiChat({ model: 'm', baseUrl: first.url, apiKey: 'nobody', clock, info });
+    const known = provider({ contextTokens: 8192, prices });
+    expect(choose([known, provider({ prices })]).info?.prices).toEqual(prices);
+    expect(choose([known, provider({ prices: 'reported' })]).info?.prices).toEqual(prices);
+    for (const other of [{}, { prices: { ...prices, currency: 'EUR' } }])
+      expect(choose([known, provider(other)]).info).toEqual({ contextTokens: 8192 });
+  },
+);

@@ -4,7 +4,7 @@ import type { Provider, StreamContext, StreamStep } from '../contract/provider.t
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
-import { Attempt, withOthers } from './attempt.ts';
+import { Attempt, commonInfo, withOthers } from './attempt.ts';
 import { checkCounts, checkNames, firstOf } from './check-options.ts';
 
 /** Rules of `withFallback`. */
@@ -59,7 +59,8 @@ export function withFallback(
   const wrapped = wrapProvider(first, (request, context) =>
     streamWithFallback([...providers], options, request, context),
   );
-  return { ...wrapped, ...(first.describe && { describe: first.describe }) };
+  const info = commonInfo(providers);
+  return { ...wrapped, ...(info && { info }), ...(first.describe && { describe: first.describe }) };
 }
 
 async function* streamWithFallback(

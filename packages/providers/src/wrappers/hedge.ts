@@ -3,7 +3,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
-import { Attempt, withOthers } from './attempt.ts';
+import { Attempt, commonInfo, withOthers } from './attempt.ts';
 import { badOption, checkCounts, checkNames, firstOf } from './check-options.ts';
 
 /** Options of `hedgeRequests`. */
@@ -37,7 +37,8 @@ export function hedgeRequests(
   const wrapped = wrapProvider(first, (request, context) =>
     streamHedged(all, options, request, context),
   );
-  return { ...wrapped, ...(first.describe && { describe: first.describe }) };
+  const info = commonInfo(all);
+  return { ...wrapped, ...(info && { info }), ...(first.describe && { describe: first.describe }) };
 }
 
 function isList(providers: Provider | readonly Provider[]): providers is readonly Provider[] {

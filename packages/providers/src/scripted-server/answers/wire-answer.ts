@@ -1,3 +1,5 @@
+import { ScriptedServerError } from '../script.ts';
+
 /**
  * The answer of a model, independent of any provider. It is streamed in this order: reasoning,
  * text, tool calls.
@@ -65,6 +67,27 @@ export interface WireFailure {
   readonly message: string;
   /** The value of OpenAI's `error.code`. */
   readonly code?: string;
+}
+
+const answerFields: Readonly<Record<keyof WireAnswer, true>> = {
+  reasoning: true,
+  signature: true,
+  text: true,
+  toolCalls: true,
+  usage: true,
+  stop: true,
+  failure: true,
+  model: true,
+  id: true,
+};
+
+/** Throws if an answer has an unknown field. The server would not send it. */
+export function assertAnswer(answer: WireAnswer): void {
+  const unknown = Object.keys(answer).find((name) => !Object.hasOwn(answerFields, name));
+  if (unknown === undefined) return;
+  const known = Object.keys(answerFields).join(', ');
+  const message = `Cannot queue the answer: it has no field ${unknown}. Known fields: ${known}`;
+  throw new ScriptedServerError('bad_script', message);
 }
 
 /** The protocols that the scripted server supports. */
