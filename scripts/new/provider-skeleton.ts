@@ -85,7 +85,7 @@ const streamFile = ({ pascal }: Names) => `import {
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { countIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
-import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import type { ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 
 /** The stop reasons of the API, in our terms. */
 const stopReasons = { stop: 'stop', length: 'length', tool_calls: 'tool_use' } as const;
@@ -104,7 +104,7 @@ export class ${pascal}Reader implements WireReader {
     this.#writer = writer;
   }
 
-  get details(): ResponseDetails {
+  get details(): ReportedResponse {
     return { usage: this.#usage };
   }
 

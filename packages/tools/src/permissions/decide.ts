@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
@@ -7,12 +8,7 @@ import {
   matchesCommand,
   mayMatchCommand,
 } from './match-command.ts';
-import {
-  type CompiledRule,
-  type Decision,
-  type LexicalPath,
-  lexicalPath,
-} from './permission-rule.ts';
+import type { CompiledRule, Decision } from './permission-rule.ts';
 import { globNames, type Protection, readProtection, writeProtection } from './protected-paths.ts';
 import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';

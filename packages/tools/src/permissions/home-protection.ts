@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { keyPlaces } from '../sandbox/key-places.ts';
-import type { LexicalPath } from './permission-rule.ts';
+import type { LexicalPath } from '../workspace/match-path.ts';
 import { type Protection, readProtection } from './protected-paths.ts';
 
 /**

@@ -1,5 +1,6 @@
+import { lexicalPath } from '../workspace/match-path.ts';
 import { coveredPaths } from './closed-commands.ts';
-import { type CompiledRule, lexicalPath } from './permission-rule.ts';
+import type { CompiledRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
 

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
+import { lexicalPath } from '../workspace/match-path.ts';
 import {
   commandOf,
   decide,
@@ -8,7 +9,7 @@ import {
   type PolicyDecision,
   pathOf,
 } from './decide.ts';
-import { compileRule, type Decision, lexicalPath, type PermissionRule } from './permission-rule.ts';
+import { compileRule, type Decision, type PermissionRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
 import { type ToolKind, toolKindOf } from './tool-kinds.ts';

@@ -2,9 +2,9 @@ import { readdir, realpath } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
-import { lexicalPath } from '../permissions/permission-rule.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
 import { splitCommand, type Word } from '../permissions/split-command.ts';
+import { lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { opendir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { lexicalPath } from '../../workspace/match-path.ts';
 import { secretProtection } from '../home-protection.ts';
-import { lexicalPath } from '../permission-rule.ts';
 import type { ReadPath } from './read-only-command.ts';
 
 interface FindSecretOptions {

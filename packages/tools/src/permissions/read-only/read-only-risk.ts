@@ -2,8 +2,8 @@ import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { findInnerRisk } from '../../git/inner-repository.ts';
 import { findRepositoryRisk, type GitUse } from '../../git/repository-risk.ts';
+import { lexicalPath } from '../../workspace/match-path.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { lexicalPath } from '../permission-rule.ts';
 import { findSecretBelow } from './find-secret.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only-command.ts';
 

@@ -2,10 +2,10 @@ import { constants, fstatSync } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { secretProtection } from '../../permissions/home-protection.ts';
-import { lexicalPath, pathMatcher } from '../../permissions/permission-rule.ts';
 import { readProtection } from '../../permissions/protected-paths.ts';
 import { compileGlob } from '../../workspace/compile-glob.ts';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
+import { lexicalPath, pathMatcher } from '../../workspace/match-path.ts';
 import type { SearchRequest } from '../search-request.ts';
 import { startingRules } from './ignore-rules.ts';
 import { type WalkedFile, type WalkReport, walkFiles } from './walk-files.ts';
@@ -37,7 +37,7 @@ export async function* searchedFiles(
  * may look like a glob.
  */
 function deniedMatchers(glob: string) {
-  return [false, true].map((exact) => pathMatcher(glob, { decision: 'deny', exact }));
+  return [false, true].map((exact) => pathMatcher(glob, { isWide: true, exact }));
 }
 
 /**

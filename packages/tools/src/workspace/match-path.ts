@@ -1,0 +1,61 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { compileGlob } from './compile-glob.ts';
+
+// Search workers import this file, so it must not import the agent.
+
+/** A path that is resolved by its text alone, without symbolic links. */
+export interface LexicalPath {
+  /** Relative to the root with `/`, `.` for the root, or absolute if it is outside. */
+  readonly shown: string;
+  readonly absolute: string;
+  readonly isInside: boolean;
+}
+
+/** Resolves a path by its text alone. */
+export function lexicalPath(root: string, given: string): LexicalPath {
+  const absolute = resolve(root, given);
+  const inside = relative(root, absolute);
+  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+  const shown = isInside ? inside.split(sep).join('/') || '.' : absolute;
+  return { shown, absolute, isInside };
+}
+
+interface MatchOptions {
+  /** Whether the glob is one path. Default: false. */
+  readonly exact?: boolean | undefined;
+  readonly isWide: boolean;
+}
+
+/**
+ * Returns a function that tells whether a path matches. Rules that allow match narrowly: outside
+ * the root only with an absolute glob. Rules that ask or deny match widely: also everything below a
+ * match, names in any folder, and any letter case, because some file systems ignore case.
+ */
+export function pathMatcher(
+  glob: string,
+  { exact = false, isWide }: MatchOptions,
+): (path: LexicalPath) => boolean {
+  const pattern = glob.replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
+  const isAbsoluteGlob = glob.startsWith('/');
+  const matchesNameOnly = !exact && !pattern.includes('/');
+  const fits = exact ? equalTo(glob, isWide) : compileGlob(pattern, { nocase: isWide });
+  return ({ shown, absolute, isInside }) => {
+    const subject = isAbsoluteGlob ? absolute : shown;
+    if (isWide) return candidates(subject, matchesNameOnly).some((path) => fits(path));
+    return (isInside || isAbsoluteGlob) && fits(matchesNameOnly ? nameOf(subject) : subject);
+  };
+}
+
+function equalTo(given: string, nocase: boolean): (path: string) => boolean {
+  return nocase ? (path) => path.toLowerCase() === given.toLowerCase() : (path) => path === given;
+}
+
+/** A path and its parent folders, or only their names. */
+function candidates(path: string, ofName: boolean): readonly string[] {
+  const names = path.split('/');
+  return ofName ? names : names.map((_, at) => names.slice(0, at + 1).join('/'));
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
