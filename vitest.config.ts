@@ -59,7 +59,7 @@ export default defineConfig(({ mode }) => {
       },
       isolate: false,
       // Many tests wait for servers, terminals and browsers, so more workers than cores help.
-      maxWorkers: isFull ? cores * 2 : Math.max(3, cores - 1),
+      maxWorkers: isFull ? cores * 2 : Math.max(4, cores - 1),
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },
