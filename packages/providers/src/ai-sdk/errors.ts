@@ -7,7 +7,7 @@ import {
 } from '@millrace/core';
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
-import { type ErrorReport, fault, WireFault } from '../errors/wire-fault.ts';
+import { type ErrorReport, fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { Interrupted, NetworkFailure } from '../transport/failures.ts';
 import { type StopReasons, stopOf } from '../wire/response-end.ts';
 import type { PartOf } from './model.ts';
@@ -39,8 +39,7 @@ const isOwnError = (error: unknown) =>
 function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
   if (!isMistake(error)) return error;
-  const report = { message: 'the package cannot build a request from it', codes: [] };
-  return new WireFault(report, 'invalid_request', { cause: error });
+  return faultBy(error, 'invalid_request', 'the package cannot build a request from it');
 }
 
 const isMistake = (error: unknown) => error instanceof TypeError || error instanceof RangeError;

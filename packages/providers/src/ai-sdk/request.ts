@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
+import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
@@ -24,13 +24,10 @@ export function callOptions(
   try {
     return optionsOf(request, owner, extras);
   } catch (error) {
-    throw error instanceof WireFault ? error : unwritable(error);
+    throw error instanceof WireFault
+      ? error
+      : faultBy(error, 'invalid_request', 'the request cannot be written');
   }
-}
-
-function unwritable(cause: unknown): WireFault {
-  const report = { message: 'the request cannot be written', codes: [] };
-  return new WireFault(report, 'invalid_request', { cause });
 }
 
 function optionsOf(

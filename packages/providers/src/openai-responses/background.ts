@@ -1,23 +1,22 @@
-import type { ModelRequest } from '../contract/model-request.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import type { Resumption, Wire } from '../wire/wire.ts';
+import { withQuery } from '../wire/base-url.ts';
+import type { Wire } from '../wire/wire.ts';
 
-/** How a response that runs in the background is read on, and how it is stopped. */
-export function backgroundOf(
-  build: (request: ModelRequest) => HttpRequest,
-): Pick<Wire, 'resume' | 'cancel'> {
-  const at = (request: ModelRequest, path: string): HttpRequest => {
-    const { url, headers, secrets } = build(request);
-    const [place, query] = url.split('?');
-    const parameters = [path.split('?')[1], query].filter(Boolean).join('&');
-    const target = `${place}/${path.split('?')[0]}${parameters === '' ? '' : `?${parameters}`}`;
-    return { url: target, headers, secrets, body: {} };
+/**
+ * How a response that runs in the background is read on, and how it is stopped. `endpoint` returns
+ * the address of all responses, with the key.
+ */
+export function backgroundOf(endpoint: () => HttpRequest): Pick<Wire, 'resume' | 'cancel'> {
+  const at = (path: string): HttpRequest => {
+    const http = endpoint();
+    const [place, query = ''] = http.url.split('?');
+    return { ...http, url: withQuery(`${place}/${path}`, query) };
   };
   return {
-    resume: (request, { responseId, sequence }: Resumption) => ({
-      ...at(request, `${encodeURIComponent(responseId)}?stream=true&starting_after=${sequence}`),
+    resume: ({ responseId, sequence }) => ({
+      ...at(`${encodeURIComponent(responseId)}?stream=true&starting_after=${sequence}`),
       method: 'GET',
     }),
-    cancel: (request, { responseId }) => at(request, `${encodeURIComponent(responseId)}/cancel`),
+    cancel: ({ responseId }) => at(`${encodeURIComponent(responseId)}/cancel`),
   };
 }

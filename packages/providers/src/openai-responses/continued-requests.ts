@@ -3,11 +3,11 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Stream, StreamContext, StreamStep } from '../contract/provider.ts';
 import { objectsIn } from '../json/fields.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { StoredResponses } from './stored-responses.ts';
+import { fingerprints, StoredResponses } from './stored-responses.ts';
 
 interface SentRequest {
-  /** The whole input. */
-  readonly input: readonly JsonObject[];
+  /** The fingerprint of the whole input. */
+  readonly print: string;
   /** The response that the request continues. */
   readonly previous: string | undefined;
 }
@@ -30,9 +30,10 @@ export class ContinuedRequests {
   http(request: ModelRequest): HttpRequest {
     const whole = this.#build(request);
     const input = objectsIn(whole.body, 'input');
+    const prints = fingerprints(input);
     const isWhole = this.#whole.has(request) || 'previous_response_id' in whole.body;
-    const found = isWhole ? undefined : this.#stored.find(input);
-    this.#sent.set(request, { input, previous: found?.responseId });
+    const found = isWhole ? undefined : this.#stored.find(input, prints);
+    this.#sent.set(request, { print: prints.at(-1) ?? '', previous: found?.responseId });
     if (found === undefined) return whole;
     const { responseId, input: rest } = found;
     return { ...whole, body: { ...whole.body, input: rest, previous_response_id: responseId } };
@@ -41,7 +42,7 @@ export class ContinuedRequests {
   /** Call it when a response is complete. */
   remember(request: ModelRequest, response: JsonObject): void {
     const sent = this.#sent.get(request);
-    if (sent !== undefined) this.#stored.remember(sent.input, response);
+    if (sent !== undefined) this.#stored.remember(sent.print, response);
   }
 
   /** Streams the request. Sends the whole history if the provider has lost the stored response. */

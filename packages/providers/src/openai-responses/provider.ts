@@ -6,7 +6,7 @@ import { createTransport } from '../transport/transport-options.ts';
 import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
 import { copyOptions } from '../wire/api-options.ts';
-import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
+import { dialectOf, filesRequestTo, httpRequestTo, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { backgroundOf } from './background.ts';
 import { takesFile } from './content.ts';
@@ -45,7 +45,7 @@ export function openaiResponses(given: ResponsesOptions): Provider {
           reportsCut,
           onWhole: (response) => stored?.remember(context.request, response),
         }),
-      ...(options.background && backgroundOf(build)),
+      ...(options.background && backgroundOf(() => httpRequestTo(dialect, options, {}))),
     },
     given,
   );

@@ -26,9 +26,7 @@ export class StoredResponses {
   readonly #byInput = new Map<string, StoredResponse>();
 
   /** Finds the longest stored beginning of an input. Undefined if there is none. */
-  find(input: readonly JsonObject[]): Continuation | undefined {
-    if (this.#byInput.size === 0) return undefined;
-    const prints = fingerprints(input);
+  find(input: readonly JsonObject[], prints: readonly string[]): Continuation | undefined {
     for (let length = input.length - 1; length > 0; length--) {
       const stored = this.#byInput.get(prints[length] ?? '');
       if (stored === undefined) continue;
@@ -38,15 +36,17 @@ export class StoredResponses {
     return undefined;
   }
 
-  /** Call it when a response is complete. `input`: the whole input, not only what was sent. */
-  remember(input: readonly JsonObject[], response: JsonObject): void {
+  /**
+   * Call it when a response is complete. `print`: the fingerprint of the whole input, not only of
+   * what was sent.
+   */
+  remember(print: string, response: JsonObject): void {
     const responseId = textIn(response, 'id');
     const output = objectsIn(response, 'output');
     if (responseId === undefined || output.length === 0) return;
     const contents = output.map((item) => [textIn(item, 'id') ?? '', contentOf(item)] as const);
-    const key = fingerprints(input).at(-1) ?? '';
-    this.#byInput.delete(key);
-    this.#byInput.set(key, { responseId, output: new Map(contents) });
+    this.#byInput.delete(print);
+    this.#byInput.set(print, { responseId, output: new Map(contents) });
     const [oldest] = this.#byInput.keys();
     if (this.#byInput.size > maxResponses && oldest !== undefined) this.#byInput.delete(oldest);
   }
@@ -97,7 +97,7 @@ function contentOf(item: JsonObject): string {
 }
 
 /** A fingerprint of each beginning of the input, by its length. */
-function fingerprints(input: readonly JsonObject[]): readonly string[] {
+export function fingerprints(input: readonly JsonObject[]): readonly string[] {
   const prints = [''];
   for (const item of input) prints.push(hash(`${prints.at(-1)}\n${JSON.stringify(item)}`));
   return prints;

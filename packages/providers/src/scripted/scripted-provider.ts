@@ -5,7 +5,7 @@ import type { Provider, Stream, StreamContext, StreamStep } from '../contract/pr
 import { ProviderError } from '../contract/provider-error.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { createProvider, describeModelRequest } from '../provider/create-provider.ts';
-import { type Clock, systemClock } from '../transport/clock.ts';
+import { type Clock, systemClock, waitFor } from '../transport/clock.ts';
 import { ResponsePlayback, scriptMistake } from './response-playback.ts';
 import type { ScriptEntry, ScriptedPieces, ScriptedResponse } from './script.ts';
 
@@ -148,20 +148,6 @@ function responseTo(
 async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
   const stop = { reason: 'error', cause: error.kind } as const;
   yield { deltas: [], end: { stop, usage: noUsage, error } };
-}
-
-/** Resolves after the delay, or when the signal is aborted. */
-function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      cancel();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(ms, done);
-    if (signal.aborted) done();
-    else signal.addEventListener('abort', done);
-  });
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

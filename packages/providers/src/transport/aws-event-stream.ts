@@ -1,4 +1,6 @@
+import { parseJson } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
+import { isObject, textIn } from '../json/fields.ts';
 
 interface EventStreamOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
@@ -133,14 +135,8 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 }
 
 function textFieldIn(json: string, name: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const field =
-      typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-    return typeof field === 'string' ? field : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseJson(json);
+  return parsed.ok && isObject(parsed.value) ? textIn(parsed.value, name) : undefined;
 }
 
 function damaged() {

@@ -21,3 +21,29 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Resolves after the delay, or when the signal is aborted. */
+export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', done);
+  });
+}
+
+/** Resolves to undefined if the time is over before the promise. Without a time it waits for ever. */
+export async function within<T>(
+  promise: Promise<T>,
+  ms: number | undefined,
+  clock: Clock,
+): Promise<T | undefined> {
+  if (ms === undefined) return promise;
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.after(ms, () => resolve(undefined));
+  return Promise.race([promise, late]).finally(cancel);
+}

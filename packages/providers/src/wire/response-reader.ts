@@ -11,7 +11,7 @@ import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
+import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { withCost } from '../models/cost-of.ts';
@@ -92,14 +92,14 @@ export class ResponseReader {
   get resumption(): HttpRequest | undefined {
     const { resumption, progress } = this.#reader;
     if (resumption === undefined || progress !== 'reading' || this.#sawDone) return undefined;
-    return this.#wire.resume?.(this.#context.request, resumption);
+    return this.#wire.resume?.(resumption);
   }
 
   /** The request that stops the response. Undefined if closing the connection stops it. */
   get cancellation(): HttpRequest | undefined {
     const { resumption, progress } = this.#reader;
     if (resumption === undefined || progress !== 'reading') return undefined;
-    return this.#wire.cancel?.(this.#context.request, resumption);
+    return this.#wire.cancel?.(resumption);
   }
 
   /** Reads on with a new connection. */
@@ -289,13 +289,10 @@ function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
     checkRequest(request);
     return wire.http(request);
   } catch (error) {
-    throw error instanceof WireFault ? error : unwritableRequest(error);
+    throw error instanceof WireFault
+      ? error
+      : faultBy(error, 'invalid_request', 'the request cannot be written');
   }
-}
-
-function unwritableRequest(cause: unknown): WireFault {
-  const report = { message: 'the request cannot be written', codes: [] };
-  return new WireFault(report, 'invalid_request', { cause });
 }
 
 const maxErrorBodyBytes = 2 ** 16;

@@ -11,7 +11,7 @@ import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { readContextWindow } from '../tokens/context-window.ts';
 import { countTokensWith } from '../tokens/token-counter.ts';
-import type { Clock } from '../transport/clock.ts';
+import { waitFor } from '../transport/clock.ts';
 import { NetworkFailure } from '../transport/failures.ts';
 import { HttpExchange } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -94,7 +94,8 @@ async function* streamWire(
         if (resumption === undefined && bytes !== undefined) throw bytes;
         if (resumption === undefined) break;
         exchange.close();
-        await wait(transport.clock, firstReconnectMs * 2 ** reconnects++, signal);
+        await waitFor(firstReconnectMs * 2 ** reconnects++, transport.clock, signal);
+        signal.throwIfAborted();
         exchange = connect();
         await reading.reopen(exchange, resumption);
         continue;
@@ -137,21 +138,6 @@ async function readOrBreak(
     if (error instanceof NetworkFailure) return error;
     throw error;
   }
-}
-
-function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    const onAbort = () => {
-      cancel();
-      reject(signal.reason);
-    };
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
 }
 
 const stopTimeoutMs = 10_000;

@@ -29,9 +29,9 @@ export interface Wire {
    */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
   /** Builds the request that reads on a response whose connection broke. Default: it cannot be. */
-  readonly resume?: ((request: ModelRequest, at: Resumption) => HttpRequest) | undefined;
+  readonly resume?: ((at: Resumption) => HttpRequest) | undefined;
   /** Builds the request that stops a response after an abort. Default: closing the connection does. */
-  readonly cancel?: ((request: ModelRequest, at: Resumption) => HttpRequest) | undefined;
+  readonly cancel?: ((at: Resumption) => HttpRequest) | undefined;
   /** How the messages of a response are divided. Default: server-sent events. */
   readonly framing?: 'aws-event-stream' | undefined;
 }

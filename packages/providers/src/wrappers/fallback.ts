@@ -3,7 +3,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
-import { type Clock, systemClock } from '../transport/clock.ts';
+import { type Clock, systemClock, within } from '../transport/clock.ts';
 import { Attempt, commonInfo, withOthers } from './attempt.ts';
 import { checkCounts, checkNames, firstOf } from './check-options.ts';
 
@@ -74,7 +74,7 @@ async function* streamWithFallback(
     const isLast = index === providers.length - 1;
     const attempt = new Attempt(provider, request, context, clock);
     try {
-      let step = await openingWithin(attempt, isLast ? undefined : firstDeltaMs, clock);
+      let step = await within(attempt.opening(), isLast ? undefined : firstDeltaMs, clock);
       if (step === undefined) {
         others.push(attempt.abandon('slow'));
         continue;
@@ -92,16 +92,4 @@ async function* streamWithFallback(
       attempt.leave();
     }
   }
-}
-
-/** Undefined if the time is over first. */
-async function openingWithin(
-  attempt: Attempt,
-  ms: number | undefined,
-  clock: Clock,
-): Promise<StreamStep | undefined> {
-  if (ms === undefined) return attempt.opening();
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const cancel = clock.after(ms, () => resolve(undefined));
-  return Promise.race([attempt.opening(), promise]).finally(cancel);
 }

@@ -2,7 +2,7 @@ import type { OtherRequest } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
-import { type Clock, systemClock } from '../transport/clock.ts';
+import { type Clock, systemClock, within } from '../transport/clock.ts';
 import { Attempt, commonInfo, withOthers } from './attempt.ts';
 import { badOption, checkCounts, checkNames, firstOf } from './check-options.ts';
 
@@ -126,10 +126,6 @@ class Race {
 
   /** Undefined if the time is over first. */
   async #next(ms: number | undefined, clock: Clock): Promise<Opened | undefined> {
-    const running = Promise.race(this.#running.values());
-    if (ms === undefined) return running;
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const cancel = clock.after(ms, () => resolve(undefined));
-    return Promise.race([running, promise]).finally(cancel);
+    return within(Promise.race(this.#running.values()), ms, clock);
   }
 }

@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A repository in a folder of the workspace. */
@@ -18,7 +18,8 @@ export const maxRepositories = 100;
  * only folders that have changed since then.
  */
 export class RepositorySearch {
-  readonly #known = new Map<string, ReadonlyMap<string, ReadFolder>>();
+  /** What the last search read, by path. */
+  #known: ReadonlyMap<string, ReadFolder> = new Map();
   readonly #settledAfterMs: number;
 
   /**
@@ -35,13 +36,12 @@ export class RepositorySearch {
    * because they are large.
    */
   find(root: string): readonly FoundRepository[] {
-    const known = this.#known.get(root);
     const read = new Map<string, ReadFolder>();
     const repositories: FoundRepository[] = [];
     const folders = [{ path: root, depth: 0 }];
     for (const { path, depth } of folders) {
       if (read.size >= maxFolders) break;
-      const folder = readFolder(path, known?.get(path), this.#settledAfterMs);
+      const folder = readFolder(path, this.#known.get(path), this.#settledAfterMs);
       if (folder === undefined) continue;
       read.set(path, folder);
       const { isBare, hasGit, inner } = folder;
@@ -51,8 +51,7 @@ export class RepositorySearch {
       for (const name of inner.slice(0, maxFolders))
         folders.push({ path: join(path, name), depth: depth + 1 });
     }
-    this.#known.clear();
-    this.#known.set(root, read);
+    this.#known = read;
     return repositories;
   }
 }
@@ -80,8 +79,7 @@ function readFolder(
 ): ReadFolder | undefined {
   try {
     const now = Date.now();
-    const stats: BigIntStats = lstatSync(path, { bigint: true });
-    const { ino: inode, ctimeNs: changedNs } = stats;
+    const { ino: inode, ctimeNs: changedNs } = lstatSync(path, { bigint: true });
     if (known?.isSettled && known.inode === inode && known.changedNs === changedNs) return known;
     const entries = readdirSync(path, { withFileTypes: true });
     const names = new Set(entries.map(({ name }) => name));
