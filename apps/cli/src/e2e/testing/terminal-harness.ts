@@ -42,14 +42,19 @@ export async function startChat(terminal: TestTerminal, args = ''): Promise<stri
 
 /**
  * Waits until a dialog accepts keys. A new dialog ignores keys for a second, because the user may
- * still be typing.
+ * still be typing. On a busy machine the second takes longer, so the hint of the dialog decides.
  */
 export async function waitForDialog(terminal: TestTerminal): Promise<string> {
   const first = secondsOf(await terminal.waitFor('waiting for your answer'));
   // The time is shown in tenths at first, and later in whole seconds. Both are rounded.
   const settled = first < 8 ? first + 1.3 : first + 3;
-  return terminal.waitUntil((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
+  return terminal.waitUntil(
+    (screen) => secondsOf(screen) >= settled && readyHint.test(screen),
+    `an ask that accepts keys after ${settled} s`,
+  );
 }
+
+const readyHint = /y approves|Choose an answer|Read all of it first/;
 
 function secondsOf(screen: string): number {
   const [, minutes = '0', seconds = '0'] =
