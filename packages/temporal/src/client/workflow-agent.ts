@@ -1,4 +1,5 @@
 import { type Agent, AgentError, type Run } from '@millrace/agent';
+import { approveCommand, denyCommand, submitDecision } from '@millrace/agent/steps';
 import { type Item, type SessionId, sessionId, type TraceContext } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Client } from '@temporalio/client';
@@ -50,9 +51,17 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
     new WorkflowRun({ log, session, input, wake, result, ...own });
   return {
     name,
-    run: (input, { session = sessionId(crypto.randomUUID()), ...own } = {}) =>
-      start(session, inputItems(input), own),
-    resume: (session, own = {}) => start(session, [], own),
+    run: (input, { session = crypto.randomUUID(), ...own } = {}) =>
+      start(sessionId(session), inputItems(input), own),
+    resume: (session, own = {}) => start(sessionId(session), [], own),
+    approve: async (session, call, own = {}) => {
+      await submitDecision(log, session, approveCommand(call, own));
+      await wake(sessionId(session));
+    },
+    deny: async (session, call, own = {}) => {
+      await submitDecision(log, session, denyCommand(call, own));
+      await wake(sessionId(session));
+    },
     regenerate: () => {
       throw unsupported(name, 'regenerate an answer');
     },
