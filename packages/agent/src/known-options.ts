@@ -1,9 +1,9 @@
-import { findUnknownOption, type OptionNames } from '@millrace/core';
+import { assertOptionNames, type OptionNames } from '@millrace/core';
 import { AgentError } from './contract/agent-error.ts';
 
 /**
  * Throws `bad_option` if the options are not an object, or have an unknown name. `of` names the
- * function that takes them. `hintFor` can replace the hint for a name.
+ * function that takes them. `hintFor` returns another hint for a name that needs one.
  */
 export function assertKnownOptions<Options extends object>(
   of: string,
@@ -11,15 +11,10 @@ export function assertKnownOptions<Options extends object>(
   names: OptionNames<Options>,
   hintFor: (name: string) => string | undefined = () => undefined,
 ): void {
-  if (typeof options !== 'object' || options === null) throw notAnObject(of, Object.keys(names));
-  const unknown = findUnknownOption(options, names);
-  if (unknown === undefined) return;
-  const { name, hint } = unknown;
-  const message = `Cannot use the options of ${of}: there is no option ${name}. ${hintFor(name) ?? hint}`;
-  throw new AgentError('bad_option', message, { of, option: name });
-}
-
-function notAnObject(of: string, names: readonly string[]): AgentError {
-  const message = `Cannot use the options of ${of}: pass an object with ${names.join(', ')}`;
-  return new AgentError('bad_option', message, { of });
+  assertOptionNames(of, options, names, (message, option) => {
+    const hint = option === undefined ? undefined : hintFor(option);
+    const text =
+      hint === undefined ? message : `${message.slice(0, message.indexOf('. ') + 2)}${hint}`;
+    return new AgentError('bad_option', text, { of, option });
+  });
 }

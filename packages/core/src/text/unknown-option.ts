@@ -33,6 +33,30 @@ export function findUnknownOption<Options extends object>(
   return { name, hint: near === undefined ? all : `Did you mean ${near}?` };
 }
 
+/**
+ * Throws if the options are not an object or have an unknown name. `of` names the function that takes
+ * them, and `createError` creates the error of the package.
+ *
+ * @example
+ * assertOptionNames('memoryLog', options, { clock: true, bus: true }, (message) => new TypeError(message));
+ */
+export function assertOptionNames<Options extends object>(
+  of: string,
+  options: Options,
+  names: OptionNames<Options>,
+  createError: (message: string, option: string | undefined) => Error,
+): void {
+  const start = `Cannot use the options of ${of}`;
+  if (typeof options !== 'object' || options === null) {
+    const known = Object.keys(names).join(', ');
+    throw createError(`${start}: pass an object with ${known}`, undefined);
+  }
+  const unknown = findUnknownOption(options, names);
+  if (unknown === undefined) return;
+  const { name, hint } = unknown;
+  throw createError(`${start}: there is no option ${name}. ${hint}`, name);
+}
+
 /** Stricter than the default of `nearestNames`, because the alternative is the list of all options. */
 function isTypingMistake(distance: number, candidate: string): boolean {
   return distance <= Math.min(3, candidate.length / 3);

@@ -1,6 +1,13 @@
 import { type Agent, AgentError, type Run } from '@millrace/agent';
 import { approveCommand, denyCommand, submitDecision } from '@millrace/agent/steps';
-import { type Item, type SessionId, sessionId, type TraceContext } from '@millrace/core';
+import {
+  assertOptionNames,
+  type Item,
+  type OptionNames,
+  type SessionId,
+  sessionId,
+  type TraceContext,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Client } from '@temporalio/client';
 import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
@@ -33,6 +40,9 @@ export interface WorkflowAgentOptions {
  * and a signal wakes the workflow.
  */
 export function workflowAgent(given: WorkflowAgentOptions): Agent {
+  assertOptionNames('workflowAgent', given, optionNames, (message, option) => {
+    return new AgentError('bad_option', message, { option });
+  });
   const { client, log, name, taskQueue, options, workflowId = (session) => session } = given;
   const { workflowType = 'agentWorkflow' } = given;
   const wake = async (session: SessionId, trace?: TraceContext): Promise<void> => {
@@ -71,6 +81,16 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
     replay: () => Promise.reject(unsupported(name, 'replay a session')),
   };
 }
+
+const optionNames: OptionNames<WorkflowAgentOptions> = {
+  client: true,
+  log: true,
+  name: true,
+  taskQueue: true,
+  options: true,
+  workflowId: true,
+  workflowType: true,
+};
 
 interface StartOptions {
   readonly signal?: AbortSignal | undefined;
