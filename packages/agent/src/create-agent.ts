@@ -37,6 +37,13 @@ import type {
 import type { Tool } from './contract/tool.ts';
 import type { DeepPartial } from './contract/typed-tools.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
+import { toItems } from './input/run-input.ts';
+import {
+  approveCommand,
+  assertSession,
+  denyCommand,
+  submitDecision,
+} from './input/submit-command.ts';
 import { assertKnownOptions } from './known-options.ts';
 import { replay } from './replay/replay.ts';
 import { registerSettings } from './run/agent-registry.ts';
@@ -44,13 +51,6 @@ import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
-import { toItems } from './run/run-input.ts';
-import {
-  approveCommand,
-  assertSession,
-  denyCommand,
-  submitDecision,
-} from './run/submit-command.ts';
 import { askIfProviderAsks } from './tool/mcp-approval.ts';
 
 /** Options of `createAgent`. */

@@ -55,6 +55,11 @@ export type {
 } from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
 export { type PastRequest, requestAt } from './history/request-at.ts';
+export {
+  type SubmitOptions,
+  type SubmittedCommand,
+  submitCommand,
+} from './input/submit-command.ts';
 export type { DroppedEvents } from './observers/channel-buffer.ts';
 export {
   type ChannelEntry,
@@ -80,7 +85,6 @@ export type { SpanTracer, TracedSpan } from './observers/opentelemetry/timed-spa
 export { type TerminalOptions, terminalObserver } from './observers/terminal/terminal-observer.ts';
 export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';
 export { type UsageObserver, type UsageTotals, usageObserver } from './observers/usage-observer.ts';
-export { type SubmitOptions, type SubmittedCommand, submitCommand } from './run/submit-command.ts';
 export {
   type HandOffOptions,
   handOff,

@@ -9,7 +9,7 @@ import { RunError } from './contract/run-error.ts';
 import type { Tool } from './contract/tool.ts';
 import type { DeepPartial } from './contract/typed-tools.ts';
 import { createAgent } from './create-agent.ts';
-import { submitCommand } from './run/submit-command.ts';
+import { submitCommand } from './input/submit-command.ts';
 import { call } from './testing/model-script.ts';
 import { subAgent } from './tool/agent-tools.ts';
 import { defineTool } from './tool/define-tool.ts';

@@ -2,9 +2,9 @@ import type { DraftRecord, ToolCallId } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import { unknownCommandText } from '../input/submit-command.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls } from '../state/turn-calls.ts';
-import { unknownCommandText } from './submit-command.ts';
 
 /** The loop handles these between turns. */
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);

@@ -25,6 +25,8 @@ import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
+import { toItems } from '../input/run-input.ts';
+import { approveCommand, denyCommand } from '../input/submit-command.ts';
 import { Observers } from '../observers/observers.ts';
 import { activeCommands, encodeCommand } from '../state/commands.ts';
 import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
@@ -36,9 +38,7 @@ import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
 import { itemIdUsed, noOutput, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
-import { toItems } from './run-input.ts';
 import { createRunResult, failedResult, runEvents } from './run-views.ts';
-import { approveCommand, denyCommand } from './submit-command.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;

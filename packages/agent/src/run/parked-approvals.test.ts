@@ -4,10 +4,10 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { withMethods } from '../testing/test-doubles.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { submitCommand } from './submit-command.ts';
 
 const session = 's';
 

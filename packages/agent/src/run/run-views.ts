@@ -118,12 +118,12 @@ export function createRunResult(
 }
 
 /** The error of a run whose log does not say more. */
-export function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
+function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
   return { code: cause, message: `The run ended with the error ${cause}` };
 }
 
 /** The calls that wait for an approval, with their inputs. */
-export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
+function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
   if (state.asked.length === 0) return [];
   const inputs = inputsOf(transcript(state));
   return state.asked.map(({ toolCallId, name, reason, rule }) => ({

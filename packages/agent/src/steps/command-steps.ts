@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
+import { unknownCommandText } from '../input/submit-command.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 import { CommandHandler } from '../run/commands.ts';
-import { unknownCommandText } from '../run/submit-command.ts';
 import { decodeCommand } from '../state/commands.ts';
 import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';

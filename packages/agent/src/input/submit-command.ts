@@ -14,8 +14,8 @@ import type { Command, Decision, SessionCommand } from '../contract/command.ts';
 import type { ApproveOptions, DenyOptions } from '../contract/run.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
+import { noSuchCall } from '../run/run-errors.ts';
 import { encodeCommand } from '../state/commands.ts';
-import { noSuchCall } from './run-errors.ts';
 import { toItems } from './run-input.ts';
 
 /** Options of `submitCommand`. */
