@@ -146,10 +146,10 @@ describe('20.7: a command', () => {
     '20.7: with %s is refused, and the message says what is right',
     async (_what, command, hint) => {
       const { log } = await parkedSession();
-      const before = (await log.info('s' as never))?.through;
+      const before = (await log.info(session))?.through;
       const submitted = submitCommand(log, session, command as never);
       await expect(submitted).rejects.toThrow(hint);
-      expect((await log.info('s' as never))?.through).toBe(before);
+      expect((await log.info(session))?.through).toBe(before);
     },
   );
 
@@ -168,7 +168,7 @@ describe('20.7: a command', () => {
 
   test('20.7: of an unknown type that is on the log already is reported', async () => {
     const { agent, log, problems } = await parkedSession();
-    await log.submit('s' as never, { type: 'aprove', toolCallId: 'c17' }, 'k');
+    await log.submit(session, { type: 'aprove', toolCallId: 'c17' }, 'k');
     expect((await agent.resume(session).result).reason).toBe('parked');
     expect(problems).toEqual([expect.stringContaining('"aprove". Did you mean approve?')]);
   });

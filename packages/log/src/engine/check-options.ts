@@ -25,7 +25,7 @@ import type { SessionRow } from '../storage/rows.ts';
 const minLeaseMs = 50;
 const maxKeyLength = 1024;
 
-export function assertSessionId(session: SessionId): void {
+export function assertSessionId(session: string): asserts session is SessionId {
   assert(
     isString(session) && isId(session),
     'the session',
