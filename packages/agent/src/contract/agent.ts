@@ -1,5 +1,6 @@
 import type { ItemId, SessionId, TraceContext } from '@millrace/core';
 import type { Observer } from './observer.ts';
+import type { ParentCall } from './parent-call.ts';
 import type { ReplayOptions, ReplayResult } from './replay.ts';
 import type { Run, RunInput } from './run.ts';
 
@@ -23,6 +24,13 @@ export interface AgentRunOptions {
   readonly trace?: TraceContext | undefined;
   /** Observers for this run and for its sub-agents, in addition to the observers of each agent. */
   readonly observers?: readonly Observer[] | undefined;
+  /**
+   * The call that runs this agent as a sub-agent: `ctx.asParent` of a tool with `startsSession`.
+   * Pass `ctx.child` as `session`. Questions then reach the caller, usage counts toward its limits,
+   * and `whileAsking` is that of the caller. A run that was interrupted continues, and its input is
+   * not added again. Default: none.
+   */
+  readonly parent?: ParentCall | undefined;
 }
 
 /** Options of `Agent.regenerate` and `Agent.edit`. */
@@ -46,7 +54,7 @@ export interface Agent<Value = unknown> {
   /** Starts a run. One agent can serve many runs at once, but only one per session. */
   run(input: RunInput, options?: AgentRunOptions): Run<Value>;
   /** Resumes a session: interrupted work, queued messages and answered approvals. */
-  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run<Value>;
+  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session' | 'parent'>): Run<Value>;
   /**
    * Answers again, in a fork. By default, everything after the last user input is replaced; with
    * `item`, everything from that item on.

@@ -1,5 +1,6 @@
 import type {
   AgentEvent,
+  AgentUsage,
   ErrorInfo,
   Item,
   JsonValue,
@@ -21,8 +22,10 @@ export interface RunResult<Value = unknown> {
   readonly value?: Value | undefined;
   /** The items that the run added to the transcript, without its input. */
   readonly items: readonly Item[];
-  /** Token usage of all attempts, including superseded ones. */
+  /** Token usage of all attempts, including superseded ones and those of sub-agents. */
   readonly usage: Usage;
+  /** The same by agent: the agent's own usage first, with `agent` undefined, then each sub-agent's. */
+  readonly usageByAgent: readonly AgentUsage[];
   /** The error, if `stop.reason` is `error`. */
   readonly error?: ErrorInfo | undefined;
   /** The value that user code threw. It exists only in this process and is not on the log. */

@@ -25,3 +25,8 @@ export function runLeft(session: SessionId, runId: RunId): AgentError {
   const message = `Run ${runId} of session ${session} was left unfinished. Resume the session to continue it`;
   return new AgentError('left', message, { session, runId });
 }
+
+export function outcomeUnknown(session: SessionId): AgentError {
+  const message = `Cannot continue session ${session} of the sub-agent: its log does not have it, and nobody knows what was done. Create the sub-agent with the log of its caller`;
+  return new AgentError('no_such_session', message, { session });
+}

@@ -15,6 +15,7 @@ import {
   totalUsage,
   transcript,
   type Usage,
+  usageByAgent,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { RunResult } from '../contract/run.ts';
@@ -91,15 +92,17 @@ export function createRunResult(
   const value = stop.reason === 'stop' && answered !== undefined ? { value: answered } : {};
   const thrown = cause === undefined ? {} : { cause };
   const why = stop.reason === 'error' && error ? { error, ...thrown } : {};
-  const usage = usageSince(after, before);
-  return { session: after.session, stop, text, ...value, items, usage, ...why };
+  const since = attemptsSince(after, before);
+  const counts = { usage: totalUsage(since), usageByAgent: usageByAgent(since) };
+  return { session: after.session, stop, text, ...value, items, ...counts, ...why };
 }
 
 /** The result if the log failed or another process has the lease. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
   const stop = { reason: 'error', cause: info.code } as const;
-  return { session, stop, text: '', items: [], usage: noUsage, error: info, cause: error };
+  const counts = { usage: noUsage, usageByAgent: [] };
+  return { session, stop, text: '', items: [], ...counts, error: info, cause: error };
 }
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
@@ -118,7 +121,11 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
 
 /** Usage of the attempts since an earlier state of the same session. */
 export function usageSince(state: FoldState, before: FoldState): Usage {
+  return totalUsage(attemptsSince(state, before));
+}
+
+function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
   const known = toArray(before.usage).length;
   const since = toArray(state.usage).slice(known);
-  return totalUsage({ ...state, usage: { before: undefined, chunk: since } });
+  return { usage: { before: undefined, chunk: since } };
 }
