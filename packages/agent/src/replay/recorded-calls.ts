@@ -68,7 +68,8 @@ export function recordedExecutions(
     if (fact?.type === 'approval_asked' && fact.from !== undefined)
       questions.set(fact.toolCallId, fact.from.toolCallId);
     const childFact = fact && childFactIn(fact);
-    const running = childFact && last.get(questions.get(childFact.toolCallId) ?? childFact.toolCallId);
+    const running =
+      childFact && last.get(questions.get(childFact.toolCallId) ?? childFact.toolCallId);
     if (childFact && running) childFacts.get(running)?.push({ fact: childFact, after: at });
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
       resultParts.set(delta.toolCallId, delta.partId);

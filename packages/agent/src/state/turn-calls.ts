@@ -55,10 +55,7 @@ function questionsOf(
  * The calls and questions that wait for the user, and the calls whose sub-agent is parked until its
  * questions are answered.
  */
-export function askedCalls(
-  state: FoldState,
-  turn: TurnState | undefined,
-): ReadonlySet<ToolCallId> {
+export function askedCalls(state: FoldState, turn: TurnState | undefined): ReadonlySet<ToolCallId> {
   const asked = new Set<ToolCallId>();
   const isOpen = (id: ToolCallId) => {
     const { isAsked, answer, isRejected } = turn?.calls.get(id) ?? newCallState;

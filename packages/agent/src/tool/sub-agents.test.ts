@@ -61,8 +61,7 @@ function desk(log: Log, amounts: readonly number[], tool = refunds().tool, optio
   });
 }
 
-const asTool = (agent: Agent, name = 'help') =>
-  subAgent({ name, description: 'Helps', agent });
+const asTool = (agent: Agent, name = 'help') => subAgent({ name, description: 'Helps', agent });
 
 /** A caller that gives each of its tools one task, all in one turn. */
 function caller(log: Log, agents: readonly Agent[], options: Options = {}) {

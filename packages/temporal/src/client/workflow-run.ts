@@ -153,10 +153,12 @@ function toJsonObject(options: object): JsonObject {
   return parsed.ok ? (parsed.value as JsonObject) : {};
 }
 
+const nothingUsed = { usage: noUsage, usageByAgent: [] };
+
 function endedResult(session: SessionId, stop: Stop): RunResult {
   const error = { code: stop.cause ?? stop.reason, message: `The run ended: ${stop.reason}` };
   const why = stop.reason === 'error' ? { error } : {};
-  return { session, stop, text: '', items: [], usage: noUsage, ...why };
+  return { session, stop, text: '', items: [], ...nothingUsed, ...why };
 }
 
 /**
@@ -168,7 +170,7 @@ function failedResult(session: SessionId, cause: unknown): RunResult {
   const message = 'Cannot continue: the workflow failed or is not reachable';
   const stop = { reason: 'error', cause: code } as const;
   const error = { code, message };
-  return { session, stop, text: '', items: [], usage: noUsage, error, cause };
+  return { session, stop, text: '', items: [], ...nothingUsed, error, cause };
 }
 
 /** Converts an input text to a user item. */
