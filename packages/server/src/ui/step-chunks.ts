@@ -75,22 +75,27 @@ export function steeringChunks(state: FoldState, item: ItemState): readonly UiCh
   return parts.length === 0 ? [] : [{ type: 'steering-message', id: item.id, parts }];
 }
 
-type ApprovalQuestion = Pick<AskedApproval, 'toolCallId'> & {
+type ApprovalQuestion = Pick<AskedApproval, 'toolCallId' | 'name'> & {
   readonly reason?: string | undefined;
+  readonly from?: AskedApproval['from'];
 };
 type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
 
 /**
  * Asks for an approval. A call has one question at a time, so the call's id is also the approval's
- * id.
+ * id. The call of a sub-agent is on another log. It is in the message while its question is pending.
  */
 export function approvalRequestChunks(
   state: FoldState,
-  { toolCallId, reason }: ApprovalQuestion,
+  { toolCallId, name: toolName, reason, from }: ApprovalQuestion,
 ): readonly UiChunk[] {
-  if (!hasCall(state, toolCallId)) return [];
+  if (from === undefined && !hasCall(state, toolCallId)) return [];
+  const call: readonly UiChunk[] =
+    from === undefined
+      ? []
+      : [{ type: 'tool-input-available', toolCallId, toolName, input: from.input }];
   const why = reason === undefined ? {} : { reason };
-  return [{ type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
+  return [...call, { type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
 }
 
 /** All pending approvals. */
@@ -103,9 +108,18 @@ export function approvalAnswerChunks(
   before: FoldState,
   { toolCallId, decision, reason }: Omit<ApprovalAnswered, 'type' | 'name'>,
 ): readonly UiChunk[] {
-  const isAsked = before.asked.some((one) => one.toolCallId === toolCallId);
-  if (!isAsked || !hasCall(before, toolCallId)) return [];
+  const asked = before.asked.find((one) => one.toolCallId === toolCallId);
+  const isShown = asked?.from !== undefined || hasCall(before, toolCallId);
+  if (asked === undefined || !isShown) return [];
   const why = reason === undefined ? {} : { reason };
   const approved = decision === 'allow';
   return [{ type: 'tool-approval-response', approvalId: toolCallId, approved, ...why }];
+}
+
+/** Removes the calls of sub-agents from the step when their questions are no longer pending. */
+export function closedQuestionChunks(before: FoldState, after: FoldState): readonly UiChunk[] {
+  if (before.asked === after.asked) return [];
+  const isClosed = ({ from, toolCallId }: AskedApproval) =>
+    from !== undefined && !after.asked.some((one) => one.toolCallId === toolCallId);
+  return before.asked.some(isClosed) ? restateStep(after) : [];
 }
