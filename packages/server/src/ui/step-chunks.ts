@@ -1,4 +1,4 @@
-import type { AskedApproval, Fact, FoldState, ItemState } from '@millrace/core';
+import type { AskedApproval, Fact, FoldState, ItemState, ToolCallId } from '@millrace/core';
 import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
@@ -90,12 +90,25 @@ export function approvalRequestChunks(
   { toolCallId, name: toolName, reason, from }: ApprovalQuestion,
 ): readonly UiChunk[] {
   if (from === undefined && !hasCall(state, toolCallId)) return [];
-  const call: readonly UiChunk[] =
-    from === undefined
-      ? []
-      : [{ type: 'tool-input-available', toolCallId, toolName, input: from.input }];
   const why = reason === undefined ? {} : { reason };
-  return [...call, { type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
+  const request = { type: 'tool-approval-request', toolCallId, approvalId: toolCallId } as const;
+  const call = from === undefined ? [] : childCallChunks(state, from, { toolCallId, toolName });
+  return [...call, { ...request, ...why }];
+}
+
+/**
+ * The call of a sub-agent. The call that runs the sub-agent gets an output for now, because the
+ * AI SDK sends answers only when no other call of the step is unfinished. The real output replaces it.
+ */
+function childCallChunks(
+  state: FoldState,
+  { input, toolCallId: caller }: NonNullable<AskedApproval['from']>,
+  call: { readonly toolCallId: ToolCallId; readonly toolName: string },
+): readonly UiChunk[] {
+  const output = `${call.toolName} waits for an approval.`;
+  const waiting: UiChunk = { type: 'tool-output-available', toolCallId: caller, output };
+  const before = hasCall(state, caller) ? [waiting] : [];
+  return [...before, { type: 'tool-input-available', ...call, input }];
 }
 
 /** All pending approvals. */

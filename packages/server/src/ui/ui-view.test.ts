@@ -177,7 +177,7 @@ describe('the AI SDK’s own reader', () => {
     });
     const { message } = await shownByUi(allFrames(recorded));
     expect(contentOf(message)).toEqual(transcriptContent(stateOf(recorded)));
-    for (const cut of cutsIn(recorded))
+    for (const cut of cutsIn(recorded).filter((_cut, at) => at % 5 === 0))
       expect(comparableParts((await resumed(recorded, cut)).message)).toEqual(
         comparableParts(message),
       );
