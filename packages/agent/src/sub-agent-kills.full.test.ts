@@ -33,7 +33,7 @@ interface Killed {
 /** Starts the program until it kills itself. Returns false if it came to its end. */
 async function kill({ path, lines }: Killed, moment: string): Promise<boolean> {
   try {
-    await run(process.execPath, [program, path, lines, moment]);
+    await run(process.execPath, [program, path, lines, moment], { timeout: 20_000 });
     return false;
   } catch (error) {
     expect((error as { readonly signal?: string }).signal).toBe('SIGKILL');
@@ -43,7 +43,7 @@ async function kill({ path, lines }: Killed, moment: string): Promise<boolean> {
 
 /** Continues the session in another process and answers its question. */
 async function finish({ path, lines }: Killed): Promise<{ readonly text: string }> {
-  const { stdout } = await run(process.execPath, [program, path, lines]);
+  const { stdout } = await run(process.execPath, [program, path, lines], { timeout: 20_000 });
   return JSON.parse(stdout) as { readonly text: string };
 }
 

@@ -65,8 +65,11 @@ const boss = createAgent({
 
 const isNew = (await log.info(session)) === undefined;
 const run = isNew ? boss.run('Pay 5.', { session }) : boss.resume(session);
-// Follows the log and not the run, because another process may have asked.
+// A resumed session may have the question of another process, which is no event of this run.
 const answer = async () => {
+  if (isNew)
+    for await (const event of run.events)
+      if (event.type === 'approval_asked') await run.approve(event.id);
   for await (const { records } of log.follow(session))
     for (const { fact } of records)
       if (fact?.type === 'approval_asked') await run.approve(fact.toolCallId);
