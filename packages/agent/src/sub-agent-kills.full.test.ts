@@ -19,7 +19,7 @@ let program: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sub-agent-kills-'));
   program = await bundleProgram(
-    new URL('testing/sub-agent-until-killed.ts', import.meta.url),
+    new URL('testing/sub-agents/run-until-killed.ts', import.meta.url),
     folder,
   );
 }, patientMs(60_000));

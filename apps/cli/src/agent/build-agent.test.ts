@@ -7,6 +7,7 @@ import {
   type SessionId,
   sessionId,
   type ToolCallId,
+  type ToolCallPart,
   toolCallId,
   toolCallPart,
 } from '@millrace/core';
@@ -247,9 +248,9 @@ describe('what may be done', () => {
     expect(existsSync(join(built.cwd, 'a'))).toBe(false);
     const allows = async ({ input }: ToolCallPart) => JSON.stringify(input).includes('"a"');
     await approvePending(built.log, session, allows);
-    const { stop, items } = await built.agent.resume(session).result;
+    const { stop } = await built.agent.resume(session).result;
     expect(stop.reason).toBe('parked');
-    expect(resultsOf(items)[0]).toBe('I wrote a.');
+    expect(JSON.stringify(provider.calls.at(-1)?.request.items)).toContain('I wrote a.');
     expect(existsSync(join(built.cwd, 'a'))).toBe(true);
     expect(existsSync(join(built.cwd, 'b'))).toBe(false);
   });

@@ -3,16 +3,16 @@ import { sessionId, type ToolCallPart } from '@millrace/core';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
-import type { Observer } from '../contract/observer.ts';
-import { createAgent } from '../create-agent.ts';
-import { subAgent } from '../tool/agent-tools.ts';
-import { defineTool } from '../tool/define-tool.ts';
-import { call } from './model-script.ts';
+import type { Observer } from '../../contract/observer.ts';
+import { createAgent } from '../../create-agent.ts';
+import { subAgent } from '../../tool/agent-tools.ts';
+import { defineTool } from '../../tool/define-tool.ts';
+import { call } from '../model-script.ts';
 
 // Runs or resumes an agent with two levels of sub-agents on a log file. The last one asks before it
 // pays, and the question is answered. Kills itself at the n-th record of all sessions, or at the first
 // fact of a type in the session of an agent, such as `approval_asked boss`.
-// Usage: sub-agent-until-killed.ts <log> <lines> <count | fact agent | nothing>.
+// Usage: run-until-killed.ts <log> <lines> <count | fact agent | nothing>.
 const [path = '', lines = '', moment = ''] = process.argv.slice(2);
 const session = sessionId('top');
 let left = Number(moment);
