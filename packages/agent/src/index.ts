@@ -3,8 +3,8 @@ export { type DropOptions, dropFailedResults, dropReasoning } from './context/fi
 export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
-export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type { ChildAnswer, ChildQuestion, ParentCall } from './contract/parent-call.ts';
+export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './contract/run.ts';
 export type {
   Approval,
