@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
+import type { HttpResponse } from './http.ts';
 
 /** One event of an SSE stream. */
 export interface Frame {
@@ -50,7 +50,7 @@ interface StreamRequest {
    * restated.
    */
   readonly from?: string | undefined;
-  readonly response: ServerResponse;
+  readonly response: HttpResponse;
 }
 
 /** Serves `GET /tasks/{task_id}/stream`. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { HttpResponse } from '../contract/http.ts';
 import type { ViewName } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
 import type { StreamEnd } from './channel.ts';
@@ -25,7 +25,7 @@ export interface StreamTaskOptions extends EndConditionOptions {
    * when they reconnect.
    */
   readonly lastEventId?: string | undefined;
-  readonly response: ServerResponse;
+  readonly response: HttpResponse;
   /**
    * Called right before the response headers are written. From then on the response is a stream.
    */

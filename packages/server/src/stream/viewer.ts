@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
+import type { HttpResponse } from '../contract/http.ts';
 import type { Channel, StreamEnd, Subscriber } from './channel.ts';
 import type { Cursor } from './frames/cursor.ts';
 import type { FrameChunk } from './frames/frame-chunk.ts';
@@ -8,7 +8,7 @@ import type { StreamLimits } from './stream-limits.ts';
 
 /** The response that a viewer writes to. */
 type Connection = Pick<
-  ServerResponse,
+  HttpResponse,
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 
