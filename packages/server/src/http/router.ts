@@ -92,9 +92,13 @@ function decodeStep(step: string): string {
   try {
     return decodeURIComponent(step);
   } catch (cause) {
-    const message = 'Cannot read the path: its percent-encoding is invalid';
-    throw new ServerError('bad_request', message, {}, { cause });
+    throw badPath(cause);
   }
+}
+
+function badPath(cause: unknown): ServerError {
+  const message = 'Cannot read the path: its percent-encoding is invalid';
+  return new ServerError('bad_request', message, {}, { cause });
 }
 
 /** The parts of a URL without its origin. */
