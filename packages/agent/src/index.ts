@@ -4,7 +4,14 @@ export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
 export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
-export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './contract/run.ts';
+export type {
+  ApproveOptions,
+  DenyOptions,
+  Run,
+  RunInput,
+  RunResult,
+  UiStreamOptions,
+} from './contract/run.ts';
 export type {
   Approval,
   ApprovalDecision,

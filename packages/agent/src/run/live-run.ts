@@ -15,7 +15,14 @@ import type { Driver } from '@millrace/log';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
-import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '../contract/run.ts';
+import type {
+  ApproveOptions,
+  DenyOptions,
+  Run,
+  RunInput,
+  RunResult,
+  UiStreamOptions,
+} from '../contract/run.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
@@ -29,7 +36,8 @@ import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
 import { itemIdUsed, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
-import { createRunResult, failedResult, runEvents } from './run-views.ts';
+import { runStreams } from './run-streams.ts';
+import { createRunResult, failedResult, type RunEventSource, runEvents } from './run-views.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -90,12 +98,32 @@ export class LiveRun implements Run {
   }
 
   get events(): AsyncIterable<AgentEvent> {
+    const source = this.#source();
+    return { [Symbol.asyncIterator]: () => runEvents(source) };
+  }
+
+  toReadableStream(): ReadableStream<AgentEvent> {
+    return this.#streams().toReadableStream();
+  }
+
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#streams().toEventStream();
+  }
+
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response {
+    return this.#streams().toUIMessageStreamResponse(options);
+  }
+
+  #streams(): ReturnType<typeof runStreams> {
+    return runStreams(this.#source(), this.result);
+  }
+
+  #source(): RunEventSource {
     const { log } = this.#settings;
     const through = () => this.#through;
     const initialState = this.#opened.promise.then(({ before }) => before);
     initialState.catch(() => {});
-    const source = { log, initialState, ended: this.#ended.signal, through };
-    return { [Symbol.asyncIterator]: () => runEvents(source) };
+    return { log, initialState, ended: this.#ended.signal, through };
   }
 
   async abort(reason?: string): Promise<void> {

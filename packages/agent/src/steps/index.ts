@@ -1,3 +1,5 @@
+export { runStreams } from '../run/run-streams.ts';
+export type { RunEventSource } from '../run/run-views.ts';
 export { type AdvanceOptions, advance } from './advance.ts';
 export { type CallStepOptions, type CallStepResult, callStep } from './call-step.ts';
 export { type Claim, type HeldSession, type HoldStepOptions, holdStep } from './claim.ts';

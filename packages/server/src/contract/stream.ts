@@ -1,17 +1,6 @@
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
+import type { Frame } from '@millrace/core/streams';
 import type { HttpResponse } from './http.ts';
-
-/** One event of an SSE stream. */
-export interface Frame {
-  /**
-   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame
-   * without an id.
-   */
-  readonly id?: string | undefined;
-  readonly event?: string | undefined;
-  /** One line of JSON. */
-  readonly data: string;
-}
 
 /**
  * Translates the log into frames of one format. A view is pure: the same records give the same
