@@ -78,6 +78,7 @@ async function* messageOf(
   // A client that shows the message already has the records up to here.
   const shownThrough = messageId === undefined ? (initial?.through ?? 0) : source.through();
   if (initial !== undefined && shownThrough <= initial.through) yield* message.open(initial);
+  if (message.isWaiting) return yield* finishChunks({ reason: 'parked' });
   for await (const step of runView(source, stepView)) {
     if (step.record.offset < shownThrough) continue;
     if (step.record.offset === shownThrough) yield* message.open(step.after);
