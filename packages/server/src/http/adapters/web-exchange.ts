@@ -73,7 +73,7 @@ const clientClosedStatus = 499;
 
 /**
  * A response that becomes a `Response`. A body that is written at once becomes its bytes. Otherwise
- * the body is a stream, and whoever reads it sets the pace: `write` returns false while
+ * the body is a stream, and its reader sets the pace: `write` returns false while
  * `highWaterMark` bytes wait. If the reader cancels it, or the request is aborted, the response
  * closes.
  */
@@ -125,7 +125,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   }
 
   setHeader(name: string, value: string): void {
-    // Whoever has the connection decides how long it is used.
+    // The framework that has the connection decides how long it is used.
     if (name !== 'connection') this.#headers.set(name, value);
   }
 
