@@ -58,6 +58,12 @@ function build(): void {
 }
 
 describe('the example for', () => {
+  test('all frameworks has correct types', () => {
+    build();
+    const tsc = ['node_modules/.bin/tsc', '-p', folder, '--incremental', 'false'];
+    execFileSync(process.execPath, tsc, { encoding: 'utf8' });
+  });
+
   describeTests.each(Object.keys(commands))('%s', (name) => {
     let url = '';
     let app: ChildProcess | undefined;
