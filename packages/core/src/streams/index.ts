@@ -1,5 +1,5 @@
 export { finishChunks, messageId, recordChunks, restateMessage } from './record-chunks.ts';
-export { encodeComment, encodeFrame, type Frame, sseHeaders } from './sse.ts';
+export { encodeComment, encodeFrame, encodeRetry, type Frame, sseHeaders } from './sse.ts';
 export {
   approvalAnswerChunks,
   isStepItem,
@@ -8,4 +8,4 @@ export {
   stepsFrom,
   waitsForApproval,
 } from './step-chunks.ts';
-export { encodeChunk, type FinishReason, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';
+export { encodeChunk, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';

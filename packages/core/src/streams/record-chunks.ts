@@ -154,6 +154,7 @@ function partOf(state: FoldState, id: PartId): Part | undefined {
   return findItemOfPart(state, id)?.parts.find((slot) => slot.id === id)?.part;
 }
 
+/** The id of the message of the current run. */
 export function messageId({ session, run }: Pick<FoldState, 'session' | 'run'>): string {
   return `${session}.${run}`;
 }

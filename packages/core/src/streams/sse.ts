@@ -36,6 +36,11 @@ export function encodeComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }
 
+/** Encodes the time that a client waits before it reconnects. */
+export function encodeRetry(ms: number): string {
+  return `retry: ${Math.max(0, Math.round(ms))}\n\n`;
+}
+
 function hasLineEnd(text: string): boolean {
   return text.includes('\n') || text.includes('\r');
 }

@@ -1,3 +1,4 @@
+import { encodeRetry } from '@millrace/core/streams';
 import type { HttpResponse } from '../contract/http.ts';
 import type { ViewName } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
@@ -5,7 +6,6 @@ import type { StreamEnd } from './channel.ts';
 import type { FeedRegistry, FeedSubscription } from './feed-registry.ts';
 import { headersOf, openingFrame, taskUpdatedFrame } from './frames/control-frames.ts';
 import { assertInLog, type Cursor, parseCursor } from './frames/cursor.ts';
-import { encodeRetry } from './frames/sse.ts';
 import type { SessionFeed } from './session-feed.ts';
 import { EndCondition, type EndConditionOptions } from './stream-end.ts';
 import { Viewer } from './viewer.ts';
