@@ -1,3 +1,4 @@
+import { encodeChunk, uiHeaders } from '@millrace/core/streams';
 import {
   countingIds,
   Folder,
@@ -24,7 +25,7 @@ import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
 import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { encodeChunk, uiHeaders, uiView } from './ui-view.ts';
+import { uiView } from './ui-view.ts';
 
 /** Text, reasoning and tools of a UI message, in order. */
 function contentOf(message: UIMessage | undefined): readonly unknown[] {
