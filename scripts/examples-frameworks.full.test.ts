@@ -118,7 +118,8 @@ describe('the example for', () => {
       const post = async (method: string, params: object) => {
         const body = JSON.stringify({ method, params });
         const path = `${url}/api/agents/agents/name/weather/rpc`;
-        return (await fetch(path, { method: 'POST', headers, body })).json();
+        const response = await fetch(path, { method: 'POST', headers, body });
+        return (await response.json()) as { readonly result: { readonly id: string } };
       };
       const { result } = await post('task/create', {});
       const stream = `${url}/api/agents/tasks/${result.id}/stream?view=events`;

@@ -128,7 +128,7 @@ describe('toUIMessageStreamResponse', () => {
 
   test('shows the whole message of a run that another process had started', async () => {
     const log = memoryLog();
-    const options = { log, approve: () => 'ask' } as const;
+    const options: Partial<AgentOptions> = { log, approve: () => 'ask' };
     const leave = new AbortController();
     const left = start(script, options).run('Will it rain?', { session, leave: leave.signal });
     await show(left.toUIMessageStreamResponse());

@@ -1,4 +1,3 @@
-import { encodeChunk, uiHeaders } from '@millrace/core/streams';
 import {
   countingIds,
   Folder,
@@ -11,6 +10,7 @@ import {
   toArray,
   runId as toRunId,
 } from '@millrace/core';
+import { encodeChunk, uiHeaders } from '@millrace/core/streams';
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessage } from 'ai';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -22,6 +22,15 @@ interface Sent {
   readonly signal?: AbortSignal;
 }
 
+/** The parts of JSON answers that the tests read. */
+interface Answered {
+  readonly result: { readonly id: string };
+  readonly message: string;
+  readonly servers: unknown;
+}
+
+const jsonOf = async (response: Response) => (await response.json()) as Answered;
+
 type Send = (sent: Sent) => Promise<Response>;
 
 const token = 'mr_0123456789abcdefghijklmnopqrstuvwxyz';
@@ -194,12 +203,12 @@ describe.each(names)('%s', (name) => {
     expect(outside.status).toBe(isMounted ? 404 : 200);
     const beside = new Request(`http://127.0.0.1${basePath}x/tasks`, { headers: bearer });
     expect((await at.server.fetch(beside)).status).toBe(404);
-    const document = await (await at.send({ path: '/openapi.json' })).json();
+    const document = await jsonOf(await at.send({ path: '/openapi.json' }));
     expect(document.servers).toEqual([{ url: basePath }]);
   });
 
   test('streams a task, and closes the stream when the client leaves', async () => {
-    const { result } = await (await at.send(createTask)).json();
+    const { result } = await jsonOf(await at.send(createTask));
     const leaving = new AbortController();
     const path = `/tasks/${result.id}/stream?view=updates`;
     const response = await at.send({ path, headers: bearer, signal: leaving.signal });
@@ -231,7 +240,7 @@ describe('a server without tokens', () => {
     onTestFinished(() => server.close());
     const response = await send({ path: '/tasks' });
     expect(response.status).toBe(401);
-    expect((await response.json()).message).toContain('`authorize`');
+    expect((await jsonOf(response)).message).toContain('`authorize`');
     expect((await send({ path: '/healthz' })).status).toBe(200);
   });
 
@@ -305,14 +314,14 @@ describe('fetch', () => {
   test('rejects a body that was read before, and one that breaks', async () => {
     const server = createServer(options);
     onTestFinished(() => server.close());
-    const post = (body: BodyInit | null) =>
+    const post = (body: string | ReadableStream) =>
       new Request('http://localhost/agents/name/weather/rpc', {
         ...{ method: 'POST', headers: createTask.headers, body, duplex: 'half' },
       });
     const used = post(createTask.body);
     await used.text();
     const refused = await server.fetch(used);
-    expect([refused.status, (await refused.json()).message]).toEqual([
+    expect([refused.status, (await jsonOf(refused)).message]).toEqual([
       400,
       expect.stringContaining('it was read before'),
     ]);
@@ -329,7 +338,7 @@ describe('fetch', () => {
         new Request(`http://localhost${path}`, { headers: createTask.headers, ...init }),
       );
     const { body } = createTask;
-    const { result } = await (await send(createTask.path, { method: 'POST', body })).json();
+    const { result } = await jsonOf(await send(createTask.path, { method: 'POST', body }));
     const stream = await send(`/tasks/${result.id}/stream`, {});
     const text = stream.text();
     await server.close();
@@ -345,7 +354,7 @@ describe('fetch', () => {
         new Request(`http://localhost${path}`, { headers: createTask.headers, ...init }),
       );
     const { body } = createTask;
-    const { result } = await (await send(createTask.path, { method: 'POST', body })).json();
+    const { result } = await jsonOf(await send(createTask.path, { method: 'POST', body }));
     const stream = await send(`/tasks/${result.id}/stream`, {});
     await server.close();
     expect(stream.status).toBe(200);
