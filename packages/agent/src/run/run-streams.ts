@@ -1,10 +1,4 @@
-import {
-  agentEvents,
-  encodeEvent,
-  type FoldState,
-  type LogRecord,
-  type View,
-} from '@millrace/core';
+import { encodeEvent, type FoldState, type LogRecord, type View } from '@millrace/core';
 import {
   encodeChunk,
   encodeFrame,
@@ -19,7 +13,7 @@ import {
 } from '@millrace/core/streams';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
-import { type RunEventSource, runView } from './run-views.ts';
+import { type RunEventSource, runEvents, runView } from './run-views.ts';
 
 /** The methods of `Run` that return streams. */
 type RunStreams = Pick<Run, 'toReadableStream' | 'toEventStream' | 'toUIMessageStreamResponse'>;
@@ -27,7 +21,7 @@ type RunStreams = Pick<Run, 'toReadableStream' | 'toEventStream' | 'toUIMessageS
 /** Creates the streams of a run from its records on the log. */
 export function runStreams(source: RunEventSource, result: Promise<RunResult>): RunStreams {
   return {
-    toReadableStream: () => toStream((left) => runView({ ...source, left }, agentEvents)),
+    toReadableStream: () => toStream((left) => runEvents({ ...source, left })),
     toEventStream: () => toStream((left) => eventFrames({ ...source, left })),
     toUIMessageStreamResponse: (options) => uiResponse(source, result, options),
   };
@@ -35,7 +29,7 @@ export function runStreams(source: RunEventSource, result: Promise<RunResult>): 
 
 async function* eventFrames(source: RunEventSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
-  for await (const event of runView(source, agentEvents))
+  for await (const event of runEvents(source))
     yield encoder.encode(encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) }));
 }
 

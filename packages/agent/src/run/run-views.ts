@@ -7,10 +7,13 @@ import {
   type FoldState,
   type Item,
   isMillraceError,
+  type JsonValue,
   noUsage,
   type Part,
   type SessionId,
   type Stop,
+  type ToolCallId,
+  type ToolResultPart,
   toArray,
   totalUsage,
   transcript,
@@ -18,7 +21,9 @@ import {
   type View,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { RunResult } from '../contract/run.ts';
+import type { FinishedResult, RunResult } from '../contract/run.ts';
+import type { PendingApproval, ToolCall } from '../contract/typed-tools.ts';
+import { LiveValues } from './live-values.ts';
 
 /** Where the views of a run read its records. */
 export interface RunEventSource {
@@ -35,7 +40,12 @@ export interface RunEventSource {
 
 /** The events of a run from its first record on, for one reader. */
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
-  return runView(source, agentEvents);
+  const live = new LiveValues();
+  return runView(source, (before, record, after) => {
+    const events: AgentEvent[] = [];
+    for (const event of agentEvents(before, record, after)) live.add(event, events);
+    return events;
+  });
 }
 
 /**
@@ -78,10 +88,12 @@ function eventsOf<Event>(folder: Folder, batch: Batch, view: View<Event>): reado
 }
 
 /** The parts of a result that are not in the session state. */
-interface RunOutcome {
+export interface RunOutcome {
   /** The validated answer. */
   readonly value: unknown;
+  /** The last error of the run. */
   readonly error: ErrorInfo | undefined;
+  /** The value that user code threw. */
   readonly cause: unknown;
 }
 
@@ -94,21 +106,81 @@ export function createRunResult(
   { value: answered, error, cause }: RunOutcome,
 ): RunResult {
   const known = new Set([...toArray(before.items), ...input].map(({ id }) => id));
-  const items = transcript(after).filter(({ id }) => !known.has(id));
+  const all = transcript(after);
+  const items = all.filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
-  const text = joinText(last?.parts ?? []);
-  const value = stop.reason === 'stop' && answered !== undefined ? { value: answered } : {};
+  const fields = {
+    session: after.session,
+    stop,
+    text: joinText(last?.parts ?? []),
+    items,
+    toolCalls: toolCallsOf(all, before, input),
+    pendingApprovals: pendingApprovalsOf(after),
+    usage: usageSince(after, before),
+  };
+  const { reason } = stop;
+  if (reason === 'stop') {
+    const finished = { ...fields, reason, ...(answered === undefined ? {} : { value: answered }) };
+    return finished as FinishedResult;
+  }
+  if (reason !== 'error') return { ...fields, reason };
   const thrown = cause === undefined ? {} : { cause };
-  const why = stop.reason === 'error' && error ? { error, ...thrown } : {};
-  const usage = usageSince(after, before);
-  return { session: after.session, stop, text, ...value, items, usage, ...why };
+  return { ...fields, reason, error: error ?? errorOfStop(stop), ...thrown };
+}
+
+/** The error of a run whose log does not say more. */
+function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
+  return { code: cause, message: `The run ended with the error ${cause}` };
+}
+
+/** The calls that wait for an approval, with their inputs. */
+function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
+  if (state.asked.length === 0) return [];
+  const inputs = inputsOf(transcript(state));
+  return state.asked.map(({ toolCallId, name, reason, rule }) => ({
+    ...{ toolCallId, name, input: inputs.get(toolCallId) },
+    ...(reason !== undefined && { reason }),
+    ...(rule !== undefined && { rule }),
+  }));
+}
+
+/** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
+function toolCallsOf(
+  items: readonly Item[],
+  before: FoldState,
+  input: readonly Item[],
+): readonly ToolCall[] {
+  const results = resultsOf(items.flatMap(({ parts }) => parts));
+  if (results.length === 0) return [];
+  const committed = toArray(before.items).flatMap(({ parts }) => parts.map(({ part }) => part));
+  const earlier = resultsOf([...committed, ...input.flatMap(({ parts }) => parts)]);
+  const known = new Set(earlier.map(({ toolCallId }) => toolCallId));
+  const inputs = inputsOf(items);
+  return results
+    .filter(({ toolCallId }) => !known.has(toolCallId))
+    .map(({ toolCallId, name, text, isError, value }) => ({
+      ...{ ok: !isError, toolCallId, name, text },
+      input: inputs.get(toolCallId),
+      ...(value !== undefined && { value }),
+    }));
+}
+
+function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPart[] {
+  return parts.flatMap((part) => (part?.kind === 'tool_result' && !part.partial ? part : []));
+}
+
+function inputsOf(items: readonly Item[]): ReadonlyMap<ToolCallId, JsonValue | undefined> {
+  const calls = items.flatMap(({ parts }) => parts.filter((part) => part.kind === 'tool_call'));
+  return new Map(calls.map(({ toolCallId, input }) => [toolCallId, input]));
 }
 
 /** The result if the log failed or another process has the lease. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
-  const stop = { reason: 'error', cause: info.code } as const;
-  return { session, stop, text: '', items: [], usage: noUsage, error: info, cause: error };
+  const reason = 'error';
+  const stop = { reason, cause: info.code } as const;
+  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [], usage: noUsage };
+  return { session, reason, stop, ...nothing, error: info, cause: error };
 }
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
