@@ -23,6 +23,8 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
+const frameworks = 'examples/frameworks';
+
 const requirements: readonly Requirement[] = [
   {
     name: 'tmux',
@@ -68,6 +70,12 @@ const requirements: readonly Requirement[] = [
     for: 'tests of agents as workflows',
     isInstalled: () => succeeds(temporalServerPath, '--version'),
     instructions: 'install Go 1.25 or later and run this again to build it from source',
+  },
+  {
+    name: 'web frameworks',
+    for: 'tests of the examples for Next.js, Hono, Express, Fastify and TanStack Start',
+    isInstalled: () => existsSync(`${frameworks}/node_modules/next/package.json`),
+    instructions: `run npm ci --prefix ${frameworks}`,
   },
 ];
 
@@ -137,6 +145,9 @@ const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
+
+if (missing.some(({ name }) => name === 'web frameworks'))
+  run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
 
 for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();
