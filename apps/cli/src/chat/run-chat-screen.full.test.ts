@@ -208,7 +208,7 @@ describe('a terminal that changes its size', () => {
           expect(screen.match(/^script/gm), screen).toHaveLength(1);
           await chat.abort();
         }),
-        { numRuns: 5, endOnFailure: true },
+        { numRuns: 100, endOnFailure: true },
       );
     },
   );
