@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type PublishedPackage, publishedPackages, root } from './packages/published.ts';
@@ -105,6 +105,17 @@ test('the command is one bundle without dependencies', () => {
   const cli = packages.find(({ name }) => name === '@millrace/cli')?.manifest;
   expect(cli).toMatchObject({ bin: { millrace: './bin/millrace.js' } });
   expect({ ...cli?.dependencies, ...cli?.peerDependencies }).toEqual({});
+});
+
+test('sources use nothing that Node 22 does not have', () => {
+  const sources = globSync('{packages,apps/cli}/**/src/**/*.{ts,tsx}', { cwd: root }).filter(
+    (path) => !/\.test\.|\/(?:testing|e2e|node_modules|dist)\//.test(path),
+  );
+  const newer =
+    /\bnew (?:Async)?DisposableStack\b|\bPromise\.try\(|\bRegExp\.escape\(|\bError\.isError\(|\bIterator\.concat\(|\bMath\.sumPrecise\(|\.fromBase64\(|\.toBase64\(|\bFloat16Array\b|\bimport\.meta\.main\b|\.getOrInsert/;
+  const found = sources.filter((path) => newer.test(readFileSync(join(root, path), 'utf8')));
+  expect(sources.length).toBeGreaterThan(500);
+  expect(found, 'The packages promise to run on Node 22.18.').toEqual([]);
 });
 
 describe('changesets', () => {

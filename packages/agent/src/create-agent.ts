@@ -21,7 +21,6 @@ import type {
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
-import { replay } from './replay/replay.ts';
 import { registerSettings } from './run/agent-registry.ts';
 import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
@@ -149,8 +148,11 @@ export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
       ),
     edit: (session, item, input, runOptions = {}) =>
       startFork(runOptions, input, (into) => forkBefore(log, session, { into, item })),
-    replay: async (session, runOptions = {}) =>
-      replay(settings, session, await readRecords(log, session), runOptions),
+    replay: async (session, runOptions = {}) => {
+      // Few programs replay sessions, so bundlers can leave this out of what loads at the start.
+      const { replay } = await import('./replay/replay.ts');
+      return replay(settings, session, await readRecords(log, session), runOptions);
+    },
   };
   registerSettings(agent, settings);
   return agent as Agent<StandardSchemaV1.InferOutput<Output>>;
