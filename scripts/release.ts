@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRegistry } from './packages/local-registry.ts';
 import { faultsOf, type PackedPackage, packAll } from './packages/pack.ts';
-import { publishedPackages, root } from './packages/published.ts';
+import { type Manifest, publishedPackages, root } from './packages/published.ts';
 import { runProgram } from './packages/run-program.ts';
 import { type TryReport, tryLibrary, tryOthers } from './packages/try-packages.ts';
 
@@ -12,7 +12,14 @@ import { type TryReport, tryLibrary, tryOthers } from './packages/try-packages.t
  * exactly the files that it tried. A release comes only from CI, where npm can sign where it was built.
  */
 const isRehearsal = readArguments(process.argv.slice(2));
-if (!isRehearsal) await refuseOutsideOfCi();
+if (!isRehearsal) {
+  await refuseOutsideOfCi();
+  // The workflow also runs after a merge that changes no version.
+  if (await isPublished()) {
+    console.log('Nothing to publish: the registry has all packages of this version.');
+    process.exit();
+  }
+}
 const folder = mkdtempSync(join(tmpdir(), 'millrace-release-'));
 const removeFolder = () => rmSync(folder, { recursive: true, force: true });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -124,10 +131,7 @@ async function findNode(
 async function publish(packages: readonly PackedPackage[]): Promise<void> {
   for (const { manifest, tarball } of packages) {
     const id = `${manifest.name}@${manifest.version}`;
-    const view = await runProgram('npm', ['view', id, 'version'], { cwd: folder }).catch(
-      () => undefined,
-    );
-    if (view?.stdout.trim() === manifest.version) console.log(`${id}: exists`);
+    if (await isInRegistry(manifest)) console.log(`${id}: exists`);
     else {
       const args = ['publish', tarball, '--provenance', '--access', 'public'];
       await step(`publish ${id}`, () => runProgram('npm', args, { cwd: folder }));
@@ -136,6 +140,20 @@ async function publish(packages: readonly PackedPackage[]): Promise<void> {
   // The workflow reads the new tags from this output, and makes a release on GitHub for each of them.
   const tag = ['node_modules/@changesets/cli/bin.js', 'tag'];
   console.log((await runProgram(process.execPath, tag, { cwd: root })).stdout);
+}
+
+async function isPublished(): Promise<boolean> {
+  for (const { manifest } of publishedPackages()) {
+    if (!(await isInRegistry(manifest))) return false;
+  }
+  return true;
+}
+
+async function isInRegistry({ name, version }: Manifest): Promise<boolean> {
+  const view = ['view', `${name}@${version}`, 'version'];
+  // npm fails for a package that does not exist. Publishing reports all other failures.
+  const found = await runProgram('npm', view, { cwd: tmpdir() }).catch(() => undefined);
+  return found?.stdout.trim() === version;
 }
 
 /** Reports what a step found and how long it took. */

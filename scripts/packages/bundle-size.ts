@@ -2,13 +2,11 @@ import { gzipSync } from 'node:zlib';
 import { type OutputChunk, rolldown } from 'rolldown';
 import { root } from './published.ts';
 
-/** How large a program is that a bundler made from an entry file. Sizes are in bytes. */
+/** How large the code is that loads at the start of a program. Sizes are in bytes. */
 export interface BundleSize {
-  /** Minified and compressed: the code that loads at the start. */
-  readonly start: number;
-  /** Minified and compressed: the code that loads only when it is needed (`import()`). */
-  readonly onDemand: number;
-  /** What `start` consists of, largest first. */
+  /** Minified and compressed. */
+  readonly bytes: number;
+  /** What it consists of, largest first. */
   readonly parts: readonly SizeShare[];
 }
 
@@ -22,8 +20,19 @@ export interface SizeShare {
 /** These are not part of the measured size: the platform has them, or the application has them anyway. */
 const external = [/^node:/, /^react(?:$|\/)/];
 
-/** Bundles the code of an entry file for a browser, as an application would, and measures it. */
+/**
+ * Bundles the code of an entry file for a browser, as an application would, and measures it. The code that
+ * loads at the start is one file: bundlers such as webpack put the modules there that the start shares with
+ * the code that loads later.
+ */
 export async function bundleSize(code: string): Promise<BundleSize> {
+  const chunk = await bundled(code, false);
+  const bytes = compressedLength(chunk);
+  return { bytes, parts: shares(chunk, bytes) };
+}
+
+/** Returns the only file of a bundle, with or without the code that loads on demand. */
+async function bundled(code: string, isWhole: boolean): Promise<OutputChunk> {
   const entry = `${root}packages/millrace/src/size-entry.ts`;
   const bundle = await rolldown({
     input: entry,
@@ -32,29 +41,29 @@ export async function bundleSize(code: string): Promise<BundleSize> {
     external,
     resolve: { conditionNames: ['@millrace/source', 'browser', 'import', 'default'] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-    plugins: [{ name: 'entry', resolveId: ownEntry, load: (id) => (id === entry ? code : null) }],
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id, _from, { kind }) => {
+          if (id === entry) return entry;
+          return kind === 'dynamic-import' && !isWhole ? { id, external: true } : null;
+        },
+        load: (id) => (id === entry ? code : null),
+      },
+    ],
   });
-  const { output } = await bundle.generate({ minify: true, format: 'esm' });
+  const { output } = await bundle.generate({ minify: true, format: 'esm', codeSplitting: false });
   await bundle.close();
-  const chunks = output.filter((one) => one.type === 'chunk');
-  const atStart = chunksAtStart(chunks);
-  const start = sum(atStart.map(compressedLength));
-  return {
-    start,
-    onDemand: sum(chunks.map(compressedLength)) - start,
-    parts: shares(atStart, start),
-  };
-
-  function ownEntry(id: string): string | null {
-    return id === entry ? entry : null;
-  }
+  return output[0];
 }
 
-/** Returns the largest parts of a bundle as lines of text. */
-export function sizeTable({ start, onDemand, parts }: BundleSize, rows = 25): string {
-  const lines = parts.slice(0, rows).map(({ name, bytes }) => `${kilobytes(bytes)}  ${name}`);
-  const rest = sum(parts.slice(rows).map(({ bytes }) => bytes));
-  const head = `${kilobytes(start)}  at the start, ${kilobytes(onDemand).trim()} on demand`;
+/** Returns the largest parts of a bundle as lines of text, for a person who looks for savings. */
+export async function sizeTable(code: string, rows = 25): Promise<string> {
+  const { bytes, parts } = await bundleSize(code);
+  const onDemand = compressedLength(await bundled(code, true)) - bytes;
+  const lines = parts.slice(0, rows).map((part) => `${kilobytes(part.bytes)}  ${part.name}`);
+  const rest = sum(parts.slice(rows).map((part) => part.bytes));
+  const head = `${kilobytes(bytes)}  at the start, ${kilobytes(onDemand).trim()} on demand`;
   return [head, ...lines, `${kilobytes(rest)}  everything else`].join('\n');
 }
 
@@ -62,21 +71,12 @@ function kilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(1).padStart(7)} KB`;
 }
 
-/** The entry, and what it imports statically. */
-function chunksAtStart(chunks: readonly OutputChunk[]): readonly OutputChunk[] {
-  const found = new Set(chunks.filter((one) => one.isEntry));
-  for (const chunk of found) {
-    for (const other of chunks) if (chunk.imports.includes(other.fileName)) found.add(other);
-  }
-  return [...found];
-}
-
 function compressedLength({ code }: OutputChunk): number {
   return gzipSync(code, { level: 9 }).length;
 }
 
-function shares(chunks: readonly OutputChunk[], total: number): readonly SizeShare[] {
-  const modules = chunks.flatMap(({ modules: all }) => Object.entries(all));
+function shares(chunk: OutputChunk, total: number): readonly SizeShare[] {
+  const modules = Object.entries(chunk.modules);
   const length = sum(modules.map(([, { renderedLength }]) => renderedLength));
   const groups = Map.groupBy(modules, ([path]) => placeOf(path));
   return [...groups]

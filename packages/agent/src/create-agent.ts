@@ -2,6 +2,7 @@ import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/c
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
@@ -22,7 +23,6 @@ import type {
 import type { Tool } from './contract/tool.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { registerSettings } from './run/agent-registry.ts';
-import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';

@@ -10,7 +10,7 @@ import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
 import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
 import { CommandHandler } from './commands.ts';
-import { Compactor } from './compaction.ts';
+import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
 import { checkAnswer, repairItem } from './output.ts';
 import { failedStop, failureDrafts } from './recovery.ts';
@@ -31,7 +31,8 @@ export class RunLoop {
   readonly #context: RunContext;
   readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
-  readonly #compactor: Compactor;
+  /** Loaded for agents that compact, and for a command that asks for it. */
+  #compactor: Compactor | undefined;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
@@ -48,7 +49,6 @@ export class RunLoop {
     this.#context = context;
     this.#commands = new CommandHandler(context, abort);
     this.#request = new TurnRequest(context);
-    this.#compactor = new Compactor(context);
   }
 
   get cause(): unknown {
@@ -71,6 +71,7 @@ export class RunLoop {
     this.#isDriving = true;
     this.#repairs = repairs;
     await this.#commands.handleQueued();
+    if (this.#context.settings.compaction !== undefined) await this.#loadCompactor();
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, phase } = this.#context;
@@ -142,7 +143,20 @@ export class RunLoop {
     // Checked only between turns, because it reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
-    return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
+    return {
+      loop,
+      unanswered,
+      hasCalls,
+      limit,
+      isLong: isBetween && this.#compactor?.isDue === true,
+    };
+  }
+
+  async #loadCompactor(): Promise<Compactor> {
+    if (this.#compactor !== undefined) return this.#compactor;
+    const { Compactor } = await import('./compaction.ts');
+    this.#compactor ??= new Compactor(this.#context);
+    return this.#compactor;
   }
 
   /** Performs an action. Returns the run's stop if it was the last one. */
@@ -156,7 +170,11 @@ export class RunLoop {
         return undefined;
       case 'compact':
         if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
-        await this.#compactor.compact(action.turn, this.#request.provider, action.keys.length > 0);
+        await (await this.#loadCompactor()).compact(
+          action.turn,
+          this.#request.provider,
+          action.keys.length > 0,
+        );
         return undefined;
       case 'request':
         await this.#makeRequest(action.turn);
