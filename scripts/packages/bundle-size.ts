@@ -11,7 +11,7 @@ export interface BundleSize {
 }
 
 /** One folder or one package in a bundle. */
-export interface SizeShare {
+interface SizeShare {
   readonly name: string;
   /** Its share of the compressed size, estimated from its share of the uncompressed size. */
   readonly bytes: number;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const root: string = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The names of packages with their ranges. */
-export type Ranges = Readonly<Record<string, string>>;
+type Ranges = Readonly<Record<string, string>>;
 
 /** The fields of a package.json that the checks of the packages read. */
 export interface Manifest {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Manifest, readManifest, root } from './published.ts';
 
 /** The folder of the umbrella package, relative to the root of the repository. */
-export const umbrellaFolder = 'packages/millrace';
+const umbrellaFolder = 'packages/millrace';
 
 /** The packages that `millrace` offers as subpaths. The others have large peer dependencies. */
 const members = ['core', 'providers', 'log', 'agent', 'tools', 'server', 'client'];

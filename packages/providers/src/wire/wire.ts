@@ -47,7 +47,7 @@ export interface FrameReader {
 }
 
 /** Options of a `FrameReader`. */
-export interface FrameReaderOptions {
+interface FrameReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
   /** Called with text that belongs to no message. */
   readonly onStrayText: (text: string) => void;
