@@ -57,7 +57,11 @@ test('otherwise lets npm run the same version, and passes on the exit code', () 
   const [cwd, exec, ...others] = JSON.parse(run.stdout) as readonly string[];
   expect([cwd, exec]).toEqual([join(run.root, 'work'), 'exec']);
   expect(others).toEqual([
-    ...['--prefix', expect.stringContaining(join(run.root, 'tmp', 'millrace-start-'))],
+    ...[
+      '--prefer-offline',
+      '--prefix',
+      expect.stringContaining(join(run.root, 'tmp', 'millrace-start-')),
+    ],
     ...['--package', `@millrace/cli@${version}`, '--', 'millrace', ...arguments_],
   ]);
 });

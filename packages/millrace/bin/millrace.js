@@ -35,7 +35,8 @@ function runWithNpm() {
   const { program, first } = npmCommand();
   // A user who ran npx without an installed package has agreed to the download.
   const isAgreed = fileURLToPath(import.meta.url).includes(`${sep}_npx${sep}`);
-  const options = ['--prefix', folder, '--package', `@millrace/cli@${version}`];
+  // A version never changes, so npm need not ask the registry for a copy that it has.
+  const options = ['--prefer-offline', '--prefix', folder, '--package', `@millrace/cli@${version}`];
   const args = [...first, 'exec', ...(isAgreed ? ['--yes'] : []), ...options, '--', 'millrace'];
   const npm = spawn(program, [...args, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends this signal to npm too. This process waits for the exit code.
