@@ -3,7 +3,12 @@ import { limitContext } from '../tokens/limit-context.ts';
 import { chatCounters } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions, findApiKey } from '../wire/api-options.ts';
+import {
+  apiOptionNames,
+  assertProviderOptions,
+  copyOptions,
+  findApiKey,
+} from '../wire/api-options.ts';
 import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -21,6 +26,8 @@ import { ChatReader } from './stream.ts';
  * const { text } = await provider.complete({ items });
  */
 export function openaiChat(given: ChatOptions): Provider {
+  const own = { preset: true, dialect: true, uploads: true, extraTools: true } as const;
+  assertProviderOptions('openaiChat', given, { ...apiOptionNames, ...own });
   const options = copyOptions(given);
   const preset = dialectOf(presets, options);
   const info = infoAt(preset, options);
