@@ -71,6 +71,12 @@ const requirements: readonly Requirement[] = [
   },
 ];
 
+/**
+ * Bun, Deno, workerd, other versions of Node and an old TypeScript, for the tests of the packages in
+ * these. All come from the npm registry. Their install scripts are not needed.
+ */
+const runtimes = 'scripts/runtimes';
+
 /** Agentex's Python SDK, for the compatibility tests. Installed only with --python, because it is large. */
 const venv = 'node_modules/.cache/agentex-sdk';
 
@@ -137,6 +143,21 @@ const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
+
+if (!isOnlyModels) {
+  const isReady = run(
+    'npm',
+    'ci',
+    '--prefix',
+    runtimes,
+    '--ignore-scripts',
+    '--no-fund',
+    '--silent',
+  );
+  const line = 'Bun, Deno, workerd, Node 22 and 26, TypeScript 5.0, for tests in other runtimes';
+  console.log(isReady ? `ok      ${line}` : `missing ${line}: run npm ci in ${runtimes}`);
+  if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;
+}
 
 for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();

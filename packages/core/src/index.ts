@@ -41,6 +41,7 @@ export {
   isId,
   isPartId,
   itemId,
+  type NewBytes,
   type PartId,
   partId,
   type RunId,
