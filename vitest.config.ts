@@ -56,6 +56,8 @@ export default defineConfig(({ mode }) => {
         SEED: seed,
         MILLRACE_TEST: name,
         MILLRACE_TEST_PATIENCE: String(patience),
+        // All tests of a run share what they build. In watch mode the sources change during the run.
+        ...(process.argv.includes('run') && { MILLRACE_TEST_RUN: `${process.pid}_${Date.now()}` }),
       },
       isolate: false,
       // Many tests wait for servers, terminals and browsers, so more workers than cores help.
