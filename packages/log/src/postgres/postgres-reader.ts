@@ -5,7 +5,7 @@ import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-
 import type { SessionRow } from '../storage/rows.ts';
 import { fromColumns, type SessionColumns } from '../storage/session-row.ts';
 import type { ChangeListener } from './change-listener.ts';
-import { ChunkReader, type ChunkRow } from './chunk-rows.ts';
+import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
 import type { LogDatabase } from './database/log-database.ts';
 
 /** Rows per query, for records and for sessions. */
