@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
+import type { ProcessIdentity } from '../storage/rows.ts';
 import { DurableObjectStore } from './durable-object-store.ts';
 import type { DurableObjectStorage } from './sql-tables.ts';
 
@@ -48,7 +49,11 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
     for (const name of Object.keys(options)) if (!known.has(name)) throw unknownOption(name);
     if (typeof storage?.sql?.exec !== 'function') throw notSqlite();
     const store = new DurableObjectStore(storage);
-    super(store, options);
+    const { instance } = store;
+    // The platform starts a new instance only after the old one is gone, so its leases are free.
+    const isAlive = ({ started }: ProcessIdentity) =>
+      started === instance.started ? undefined : false;
+    super(store, { ...options, process: instance, isAlive });
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
   }

@@ -3,7 +3,7 @@ import { LogError } from '../contract/log-error.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
 import { ChunkReader, type ChunkRow, toChunkRows } from '../storage/chunk-rows.ts';
 import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
-import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
+import type { CommandRow, ProcessIdentity, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { fromColumns, hasWork, type SessionColumns, toColumns } from '../storage/session-row.ts';
 import {
   blobPieceBytes,
@@ -19,8 +19,24 @@ type Row = Readonly<Record<string, SqlValue>>;
 /** Rows of records per query. */
 const chunksPerQuery = 64;
 
-/** Called after each commit of another log on the same storage. */
-const watchers = new WeakMap<DurableObjectStorage, Set<() => void>>();
+/** What the logs on one storage share. */
+interface SharedState {
+  /** Called after each commit of another log on the same storage. */
+  readonly watchers: Set<() => void>;
+  /** Identifies this instance of the object. Only one instance can use the storage at a time. */
+  readonly instance: ProcessIdentity;
+}
+
+const sharedStates = new WeakMap<DurableObjectStorage, SharedState>();
+
+function sharedStateOf(storage: DurableObjectStorage): SharedState {
+  const known = sharedStates.get(storage);
+  if (known !== undefined) return known;
+  const place = { host: 'durable object', boot: '', space: '', pid: 0 };
+  const shared = { watchers: new Set<() => void>(), instance: { ...place, started: crypto.randomUUID() } };
+  sharedStates.set(storage, shared);
+  return shared;
+}
 
 /**
  * Stores everything in the SQLite database of a Durable Object. The object is the only process that
@@ -28,7 +44,7 @@ const watchers = new WeakMap<DurableObjectStorage, Set<() => void>>();
  */
 export class DurableObjectStore implements RecordStore, StoreTransaction {
   readonly #storage: DurableObjectStorage;
-  readonly #watchers: Set<() => void>;
+  readonly #shared: SharedState;
   #watcher: (() => void) | undefined;
   /** The generation numbers of sessions that were read. Cleared with each transaction. */
   readonly #made = new Map<SessionId, number>();
@@ -36,8 +52,12 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#guard(() => createTables(storage));
-    this.#watchers = watchers.get(storage) ?? new Set();
-    watchers.set(storage, this.#watchers);
+    this.#shared = sharedStateOf(storage);
+  }
+
+  /** The identity of this instance, for leases. */
+  get instance(): ProcessIdentity {
+    return this.#shared.instance;
   }
 
   transact<T>(work: (tx: StoreTransaction) => T): T {
@@ -50,18 +70,18 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
         this.#made.clear();
       }
     });
-    for (const notify of this.#watchers) if (notify !== this.#watcher) queueMicrotask(notify);
+    for (const notify of this.#shared.watchers) if (notify !== this.#watcher) queueMicrotask(notify);
     return value;
   }
 
   watch(listener: () => void): () => void {
     this.#watcher = listener;
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
+    this.#shared.watchers.add(listener);
+    return () => this.#shared.watchers.delete(listener);
   }
 
   close(): void {
-    if (this.#watcher !== undefined) this.#watchers.delete(this.#watcher);
+    if (this.#watcher !== undefined) this.#shared.watchers.delete(this.#watcher);
   }
 
   session(session: SessionId): SessionRow | undefined {
@@ -233,18 +253,24 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     });
   }
 
-  /** Reads the rows of records whose last offset is in the range. */
+  /** Reads the rows of records that overlap a range of offsets, at most `limit` of them. */
   #chunks(made: number, from: number, to: number, limit = -1): readonly ChunkRow[] {
-    // A row may lie around a range that it does not end in.
-    const query = `SELECT last, first, group_concat(body, '') AS body FROM (
-        SELECT last, first, piece, body FROM millrace_chunks
-        WHERE made = ?1 AND last >= ?2 AND first <= ?3 ORDER BY last, piece
-      ) GROUP BY last ORDER BY last LIMIT ?4`;
-    return this.#run(query, made, from, to, limit).map(({ first, last, body }) => ({
-      first: Number(first),
-      last: Number(last),
-      body: String(body),
-    }));
+    const query = `SELECT last, first, body FROM millrace_chunks
+      WHERE made = ?1 AND last >= ?2 AND first <= ?3 AND last <= (
+        SELECT max(last) FROM (
+          SELECT last FROM millrace_chunks WHERE made = ?1 AND last >= ?2 AND piece = 0
+          ORDER BY last LIMIT ?4
+        )
+      ) ORDER BY last, piece`;
+    const chunks: ChunkRow[] = [];
+    for (const { first, last, body } of this.#run(query, made, from, to, limit)) {
+      const before = chunks.at(-1);
+      const row = { first: Number(first), last: Number(last), body: String(body) };
+      if (before?.last !== row.last) chunks.push(row);
+      // The next piece of the same row. Pieces are joined here, because SQLite limits the result.
+      else chunks[chunks.length - 1] = { ...row, body: before.body + row.body };
+    }
+    return chunks;
   }
 
   #putChunks(made: number, chunks: readonly ChunkRow[]): void {
