@@ -7,10 +7,9 @@ import { createAgent, defineTool } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { createServer } from '@millrace/server';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { chromiumPath } from '../apps/web/src/e2e/testing/needs-chromium.ts';
+import { chromiumPath, launchChromium } from '../apps/web/src/e2e/testing/needs-chromium.ts';
 import { isRequirementMissing } from '../packages/log/src/testing/external-programs.ts';
 import { bundleForWeb } from './runtimes/bundle-for-web.ts';
 import { type RuntimeReport, runtimeCases, weatherScript } from './runtimes/conformance.ts';
@@ -96,10 +95,7 @@ describe('20.02: core, providers, log, agent and client pass their cases', () =>
   const missing = 'Chromium is not installed. Run npm run test:setup';
   const hasChromium = !isRequirementMissing(chromiumPath() !== undefined, missing);
   test.skipIf(!hasChromium)('in Chromium', async () => {
-    const browser = await chromium.launch({
-      executablePath: chromiumPath() ?? 'chromium',
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    const browser = await launchChromium();
     try {
       const page = await browser.newPage();
       const blank = `${url}/blank-page`;

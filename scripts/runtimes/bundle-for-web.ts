@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
 /** An import of a Node module, with the files that lead to it, the entry first. */
-export interface NodeImport {
+interface NodeImport {
   readonly module: string;
   readonly chain: readonly string[];
 }

@@ -20,7 +20,7 @@ import { z } from 'zod';
 import {
   scriptedSubject,
   wireSubject,
-} from '../../packages/providers/src/testing/conformance-subjects.ts';
+} from '../../packages/providers/src/testing/conformance/subjects.ts';
 import { wireTable } from '../../packages/providers/src/testing/wire-table.ts';
 
 export interface RuntimeCase {

@@ -25,7 +25,7 @@ export interface DurableObjectLog extends Log {
   vacuum(): Promise<number>;
 }
 
-/** Whoever stored an unreferenced blob this long ago is assumed gone. */
+/** The instance that stored an unreferenced blob this long ago is assumed gone. */
 const unreferencedBlobMs = 24 * 3_600_000;
 
 const known: ReadonlySet<string> = new Set(['storage', 'clock', 'commitIntervalMs', 'bus']);

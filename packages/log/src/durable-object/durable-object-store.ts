@@ -33,7 +33,10 @@ function sharedStateOf(storage: DurableObjectStorage): SharedState {
   const known = sharedStates.get(storage);
   if (known !== undefined) return known;
   const place = { host: 'durable object', boot: '', space: '', pid: 0 };
-  const shared = { watchers: new Set<() => void>(), instance: { ...place, started: crypto.randomUUID() } };
+  const shared = {
+    watchers: new Set<() => void>(),
+    instance: { ...place, started: crypto.randomUUID() },
+  };
   sharedStates.set(storage, shared);
   return shared;
 }
@@ -70,7 +73,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
         this.#made.clear();
       }
     });
-    for (const notify of this.#shared.watchers) if (notify !== this.#watcher) queueMicrotask(notify);
+    for (const notify of this.#shared.watchers)
+      if (notify !== this.#watcher) queueMicrotask(notify);
     return value;
   }
 
@@ -121,7 +125,12 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     if (row === undefined) return [];
     const reader = new ChunkReader(session, after);
     for (;;) {
-      const chunks = this.#chunks(row.made, reader.end + 1, Number.MAX_SAFE_INTEGER, chunksPerQuery);
+      const chunks = this.#chunks(
+        row.made,
+        reader.end + 1,
+        Number.MAX_SAFE_INTEGER,
+        chunksPerQuery,
+      );
       for (const chunk of chunks) {
         reader.add(chunk);
         // The rest of a row may have no records. The page must contain at least one.
@@ -176,7 +185,11 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   putSession(row: SessionRow): void {
     const values = [row.session, row.made, Number(row.isClosed), Number(hasWork(row))];
     const columns = JSON.stringify(toColumns(row));
-    this.#run('INSERT OR REPLACE INTO millrace_sessions VALUES (?, ?, ?, ?, ?)', ...values, columns);
+    this.#run(
+      'INSERT OR REPLACE INTO millrace_sessions VALUES (?, ?, ?, ?, ?)',
+      ...values,
+      columns,
+    );
     this.#made.set(row.session, row.made);
   }
 
@@ -214,7 +227,11 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     const before = kept((offset) => offset < first);
     const after = kept((offset) => offset > last);
     this.#putChunks(made, toChunkRows(from, to, [...before, ...records, ...after]));
-    this.#countUses(made, kept((offset) => offset >= first && offset <= last), records);
+    this.#countUses(
+      made,
+      kept((offset) => offset >= first && offset <= last),
+      records,
+    );
   }
 
   deleteSession(session: SessionId): void {
@@ -276,7 +293,14 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   #putChunks(made: number, chunks: readonly ChunkRow[]): void {
     for (const { first, last, body } of chunks)
       for (const [piece, text] of textPieces(body).entries())
-        this.#run('INSERT INTO millrace_chunks VALUES (?, ?, ?, ?, ?)', made, last, piece, first, text);
+        this.#run(
+          'INSERT INTO millrace_chunks VALUES (?, ?, ?, ?, ?)',
+          made,
+          last,
+          piece,
+          first,
+          text,
+        );
   }
 
   /** Updates the reference counts after records replaced others. */

@@ -21,7 +21,7 @@ const schemaVersion = 1;
  * A row of a Durable Object has at most 2 MB. Longer texts and blobs are stored in pieces. A
  * character needs at most 3 bytes.
  */
-export const textPieceLength = 500_000;
+const textPieceLength = 500_000;
 export const blobPieceBytes = 1_500_000;
 
 /** Tables of the log. Their names start with `millrace_`, because the object may have others. */

@@ -32,7 +32,7 @@ export const stores = {
   counters: 'counters',
 } as const;
 
-export const allStores: readonly string[] = Object.values(stores);
+const allStores: readonly string[] = Object.values(stores);
 
 /** A connection that opens when it is first used, and again after the browser closed it. */
 export class LogDatabase {
@@ -189,7 +189,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /** Converts any error into a `LogError`. */
-export function storageError(error: unknown, database: string): Error {
+function storageError(error: unknown, database: string): Error {
   if (isMillraceError(error)) return error;
   const { name = '', message = String(error) } = error as Partial<Error>;
   const why = meanings[name] ?? 'the browser reported an error; try again';

@@ -147,7 +147,9 @@ export async function readChunks(
   range: ReturnType<typeof keyRange>,
   count?: number,
 ): Promise<readonly ChunkRow[]> {
-  return (await answerOf(tx.objectStore(stores.chunks).getAll(range, count))) as readonly ChunkRow[];
+  return (await answerOf(
+    tx.objectStore(stores.chunks).getAll(range, count),
+  )) as readonly ChunkRow[];
 }
 
 function keyRangeWithWork(after: Uint8Array): ReturnType<typeof keysAfter> {

@@ -1,13 +1,17 @@
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   chromiumPath,
   describeInChromium,
+  launchChromium,
 } from '../../../../apps/web/src/e2e/testing/needs-chromium.ts';
 import { bundleForWeb } from '../../../../scripts/runtimes/bundle-for-web.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
+
+type Browser = Awaited<ReturnType<typeof launchChromium>>;
+type BrowserContext = Awaited<ReturnType<Browser['newContext']>>;
+type Page = Awaited<ReturnType<Browser['newPage']>>;
 
 const describe = describeInChromium();
 /** The names of the cases. The page has the cases themselves. */
@@ -42,10 +46,7 @@ beforeAll(async () => {
   );
   expect(bundle.nodeImports).toEqual([]);
   ({ code } = bundle);
-  browser = await chromium.launch({
-    executablePath: chromiumPath() ?? 'chromium',
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-  });
+  browser = await launchChromium();
   context = await browser.newContext();
   const html = { contentType: 'text/html', body: '<!doctype html><title>Log</title>' };
   await context.route('http://localhost/', (route) => route.fulfill(html));

@@ -16,7 +16,7 @@ export interface IdbRequest<T> {
 }
 
 /** The reading methods of stores and indexes. */
-export interface IdbReadable {
+interface IdbReadable {
   get(key: IdbKey): IdbRequest<unknown>;
   getKey(key: IdbKey): IdbRequest<unknown>;
   getAll(range: IdbRange | null, count?: number): IdbRequest<unknown[]>;
@@ -25,7 +25,7 @@ export interface IdbReadable {
 }
 
 /** An object store in a transaction. */
-export interface IdbStore extends IdbReadable {
+interface IdbStore extends IdbReadable {
   put(value: unknown, key?: IdbKey): IdbRequest<unknown>;
   delete(key: IdbKey | IdbRange): IdbRequest<unknown>;
   index(name: string): IdbReadable;

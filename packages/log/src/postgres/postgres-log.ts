@@ -4,6 +4,7 @@ import type { Log } from '../contract/log.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
+import { PrefetchCommitQueue } from '../prefetch/prefetch-commits.ts';
 import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import type { OnCommitPoint } from '../storage/record-store.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
@@ -13,7 +14,6 @@ import { LogDatabase } from './database/log-database.ts';
 import { targetOf } from './database/target.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { ServerClock } from './server-clock.ts';
-import { PrefetchCommitQueue } from '../prefetch/prefetch-commits.ts';
 import { PostgresWriter } from './transaction/writer.ts';
 
 /** Options of `postgresLog`. */

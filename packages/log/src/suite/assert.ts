@@ -1,5 +1,5 @@
 /** Thrown by a case whose expectation does not hold. Test runners print its message. */
-export class SuiteAssertionError extends Error {
+class SuiteAssertionError extends Error {
   override readonly name = 'SuiteAssertionError';
 }
 

@@ -6,7 +6,7 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { limitConcurrency } from '../provider/limit-concurrency.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
-import { scriptedSubject as scripted, wireSubject } from '../testing/conformance-subjects.ts';
+import { scriptedSubject as scripted, wireSubject } from '../testing/conformance/subjects.ts';
 import { wireTable } from '../testing/wire-table.ts';
 import { systemClock } from '../transport/clock.ts';
 import { conformanceCases } from './conformance-cases.ts';

@@ -1,8 +1,8 @@
 // A worker with a Durable Object that runs one case of the conformance suite, or a law, per request.
-import { createAgent } from '@millrace/agent';
 import { itemId, partId, sessionId } from '@millrace/core';
-import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
+import { createAgent } from '../../../../agent/src/index.ts';
+import { scriptedProvider } from '../../../../providers/src/scripted/index.ts';
 import type { DurableObjectStorage } from '../../durable-object/index.ts';
 import { durableObjectLog } from '../../durable-object/index.ts';
 import { markers } from '../../suite/drafts.ts';

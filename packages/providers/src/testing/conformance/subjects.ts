@@ -1,11 +1,11 @@
 import { type Part, toolCallId } from '@millrace/core';
-import type { ConformanceAnswer, ConformanceSubject } from '../conformance/subject.ts';
-import { scriptedProvider } from '../scripted/scripted-provider.ts';
-import { wireEvents } from '../scripted-server/answers/wire-events.ts';
-import { wireFraming } from '../scripted-server/framing/frame-recording.ts';
-import { sseFrames } from '../scripted-server/framing/sse-frames.ts';
-import { helloItems } from './hello-items.ts';
-import type { wireTable } from './wire-table.ts';
+import type { ConformanceAnswer, ConformanceSubject } from '../../conformance/subject.ts';
+import { scriptedProvider } from '../../scripted/scripted-provider.ts';
+import { wireEvents } from '../../scripted-server/answers/wire-events.ts';
+import { wireFraming } from '../../scripted-server/framing/frame-recording.ts';
+import { sseFrames } from '../../scripted-server/framing/sse-frames.ts';
+import { helloItems } from '../hello-items.ts';
+import type { wireTable } from '../wire-table.ts';
 
 /** The scripted provider with the same answer for several requests. */
 export const scriptedSubject: ConformanceSubject = {
