@@ -83,6 +83,22 @@ describe('the IndexedDB log', () => {
   );
 });
 
+describe('the storage of the site', () => {
+  test('reports that it is full, and works again with more room', async () => {
+    const tab = await openTab();
+    const control = await context?.newCDPSession(tab);
+    const origin = 'http://localhost';
+    await control?.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1_000_000 });
+    expect(await call(tab, 'fill')).toMatch(/^storage: .*the storage of this site is full/);
+    await control?.send('Storage.overrideQuotaForOrigin', { origin });
+    expect(await call(tab, 'fill')).toBe('stored');
+  });
+
+  test('loses blobs that nothing references after a day', async () => {
+    expect(await call(await openTab(), 'vacuum')).toEqual([1, 1, 0]);
+  });
+});
+
 describe('several tabs', () => {
   const bothOpen = async () => {
     const [one, other] = [await openTab(), await openTab()];

@@ -3,8 +3,8 @@ import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import type { Driver } from '../../contract/log.ts';
 import { IndexedDbStoreLog } from '../../indexeddb/indexeddb-log.ts';
-import { marker, runStarted } from '../../suite/drafts.ts';
-import { type LogSubject, logCases } from '../../suite/index.ts';
+import { marker, runStarted, wholeItem } from '../../suite/drafts.ts';
+import { type LogSubject, logCases, TestClock } from '../../suite/index.ts';
 import { modelRuns, resumeRuns } from '../law-runs.ts';
 
 declare const indexedDB: { deleteDatabase(name: string): { onsuccess: () => void } };
@@ -84,6 +84,38 @@ const page = {
   seen: () => seen,
   waiting: async () => (await log?.list({ isWaiting: true }))?.length ?? 0,
   closeLog: () => log?.close(),
+
+  /** Appends 4 MB. Returns the code and the message of the error. */
+  async fill(): Promise<string> {
+    const own = new IndexedDbStoreLog({ name: 'full' });
+    try {
+      const filling = await own.open(sessionId('large'));
+      await filling.append([marker('x'.repeat(4_000_000))]);
+      return 'stored';
+    } catch (error) {
+      const { code, message } = error as { readonly code: string; readonly message: string };
+      return `${code}: ${message}`;
+    } finally {
+      await own.close();
+    }
+  },
+  /** Stores two blobs, references one, and returns what a vacuum a day later leaves. */
+  async vacuum(): Promise<unknown> {
+    const clock = new TestClock();
+    const own = new IndexedDbStoreLog({ name: 'vacuum', clock, commitIntervalMs: 2 });
+    const [used, unused] = [
+      await own.blobs.put(Uint8Array.of(1)),
+      await own.blobs.put(Uint8Array.of(2)),
+    ];
+    const source = { type: 'blob', hash: used.hash, length: 1 } as const;
+    const part = { kind: 'media', mimeType: 'image/png', source } as const;
+    await (await own.open(session)).append(wholeItem('i', part));
+    clock.jump(25 * 3_600_000);
+    const deleted = await own.vacuum();
+    const left = [await own.blobs.get(used.hash), await own.blobs.get(unused.hash)];
+    await own.close();
+    return [deleted, ...left.map((bytes) => bytes?.length ?? 0)];
+  },
 };
 
 export type SuitePage = typeof page;
