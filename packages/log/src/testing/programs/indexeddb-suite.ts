@@ -34,6 +34,8 @@ const subject: LogSubject = {
 
 const cases = logCases(subject);
 const session = sessionId('shared');
+/** No test waits for the end of this lease. */
+const dayMs = 86_400_000;
 let log: IndexedDbStoreLog | undefined;
 let driver: Driver | undefined;
 const seen: number[] = [];
@@ -61,7 +63,7 @@ const page = {
   /** Opens the shared session. Returns the epoch, or the code of the error. */
   async drive(takeOver: boolean): Promise<number | string> {
     try {
-      driver = await log?.open(session, { takeOver, holder: 'a tab' });
+      driver = await log?.open(session, { takeOver, holder: 'a tab', leaseMs: dayMs });
       return driver?.epoch ?? 'no log';
     } catch (error) {
       return (error as { readonly code: string }).code;
