@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { Follower } from '../suite/follower.ts';
 import { marker, markers, wholeItem } from '../suite/drafts.ts';
+import { Follower } from '../suite/follower.ts';
 import { TestClock } from '../suite/index.ts';
 import { type DurableObjectLogOptions, durableObjectLog } from './durable-object-log.ts';
 import type { DurableObjectStorage } from './sql-tables.ts';
@@ -19,7 +19,9 @@ function memoryStorage(): { storage: DurableObjectStorage; database: DatabaseSyn
           value instanceof ArrayBuffer ? new Uint8Array(value) : value,
         );
         const rows = database.prepare(query).all(...bindings);
-        return { toArray: () => rows as ReturnType<ReturnType<typeof storage.sql.exec>['toArray']> };
+        return {
+          toArray: () => rows as ReturnType<ReturnType<typeof storage.sql.exec>['toArray']>,
+        };
       },
     },
     transactionSync: (work) => {
