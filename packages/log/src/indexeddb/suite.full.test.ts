@@ -25,8 +25,8 @@ let browser: Browser | undefined;
 let context: BrowserContext | undefined;
 
 /** Opens a tab of the site. */
-async function openTab(): Promise<Page> {
-  const page = await context?.newPage();
+async function openTab(site = context): Promise<Page> {
+  const page = await site?.newPage();
   if (page === undefined) throw new Error('the browser is not open');
   await page.goto('http://localhost/');
   await page.addScriptTag({ type: 'module', content: code });
@@ -39,6 +39,14 @@ function call<T>(tab: Page, name: string, ...args: readonly unknown[]): Promise<
   return tab.evaluate<T>(`globalThis.page.${name}(...${JSON.stringify(args)})`);
 }
 
+/** A browser profile with an empty storage. */
+async function newSite(started: Browser): Promise<BrowserContext> {
+  const site = await started.newContext();
+  const html = { contentType: 'text/html', body: '<!doctype html><title>Log</title>' };
+  await site.route('http://localhost/', (route) => route.fulfill(html));
+  return site;
+}
+
 beforeAll(async () => {
   if (chromiumPath() === undefined) return;
   const bundle = await bundleForWeb(
@@ -47,9 +55,7 @@ beforeAll(async () => {
   expect(bundle.nodeImports).toEqual([]);
   ({ code } = bundle);
   browser = await launchChromium();
-  context = await browser.newContext();
-  const html = { contentType: 'text/html', body: '<!doctype html><title>Log</title>' };
-  await context.route('http://localhost/', (route) => route.fulfill(html));
+  context = await newSite(browser);
 });
 
 afterAll(() => browser?.close());
@@ -85,8 +91,10 @@ describe('the IndexedDB log', () => {
 
 describe('the storage of the site', () => {
   test('reports that it is full, and works again with more room', async () => {
-    const tab = await openTab();
-    const control = await context?.newCDPSession(tab);
+    // What the other tests left would count, so this one has a profile of its own.
+    const site = browser && (await newSite(browser));
+    const tab = await openTab(site);
+    const control = await site?.newCDPSession(tab);
     const origin = 'http://localhost';
     await control?.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1_000_000 });
     expect(await call(tab, 'fill')).toMatch(/^storage: .*the storage of this site is full/);
