@@ -79,6 +79,12 @@ const requirements: readonly Requirement[] = [
   },
 ];
 
+/**
+ * Bun, Deno, workerd, other versions of Node and an old TypeScript, for the tests of the packages in
+ * these. All come from the npm registry. Their install scripts are not needed.
+ */
+const runtimes = 'scripts/runtimes';
+
 /** Agentex's Python SDK, for the compatibility tests. Installed only with --python, because it is large. */
 const venv = 'node_modules/.cache/agentex-sdk';
 
@@ -148,6 +154,20 @@ if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--versio
 
 if (missing.some(({ name }) => name === 'web frameworks'))
   run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
+if (!isOnlyModels) {
+  const isReady = run(
+    'npm',
+    'ci',
+    '--prefix',
+    runtimes,
+    '--ignore-scripts',
+    '--no-fund',
+    '--silent',
+  );
+  const line = 'Bun, Deno, workerd, Node 22 and 26, TypeScript 5.0, for tests in other runtimes';
+  console.log(isReady ? `ok      ${line}` : `missing ${line}: run npm ci in ${runtimes}`);
+  if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;
+}
 
 for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();

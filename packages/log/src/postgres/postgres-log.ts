@@ -5,6 +5,7 @@ import { assertNames } from '../engine/check-options.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
+import { PrefetchCommitQueue } from '../prefetch/prefetch-commits.ts';
 import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import type { OnCommitPoint } from '../storage/record-store.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
@@ -14,7 +15,6 @@ import { LogDatabase } from './database/log-database.ts';
 import { targetOf } from './database/target.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { ServerClock } from './server-clock.ts';
-import { PostgresCommitQueue } from './transaction/postgres-commits.ts';
 import { PostgresWriter } from './transaction/writer.ts';
 
 /** Options of `postgresLog`. */
@@ -99,7 +99,7 @@ export function postgresLog(options: PostgresLogOptions): PostgresLog {
 /** The implementation of `postgresLog`. */
 export class PostgresStoreLog extends StoreLog implements PostgresLog {
   readonly #database: LogDatabase;
-  readonly #commits: PostgresCommitQueue;
+  readonly #commits: PrefetchCommitQueue;
   readonly #clock: Clock;
 
   constructor(options: PostgresLogOptions) {
@@ -111,7 +111,7 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const serverClock = new ServerClock();
     const clock = options.clock ?? serverClock;
     const writer = new PostgresWriter(database, { onPoint, clock: serverClock });
-    const commits = new PostgresCommitQueue({ writer, clock, intervalMs, onPoint });
+    const commits = new PrefetchCommitQueue({ writer, clock, intervalMs, onPoint });
     const listener = new ChangeListener(database, writer.id, pollIntervalMs);
     const reader = new PostgresReader(database, listener);
     super(new LogContext(reader, commits, new FeedRegistry(reader, bus), clock), {

@@ -1,11 +1,11 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
 import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { fromColumns, type SessionColumns } from '../storage/session-row.ts';
 import type { ChangeListener } from './change-listener.ts';
-import { ChunkReader, type ChunkRow } from './chunk-rows.ts';
 import type { LogDatabase } from './database/log-database.ts';
 
 /** Rows per query, for records and for sessions. */

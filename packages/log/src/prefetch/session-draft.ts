@@ -1,8 +1,8 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import { referencedBlobs } from '../../storage/blob-references.ts';
-import { indexAfter } from '../../storage/record-list.ts';
-import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
-import { type ChunkRow, toChunkRows } from '../chunk-rows.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import { type ChunkRow, toChunkRows } from '../storage/chunk-rows.ts';
+import { indexAfter } from '../storage/record-list.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { type FetchedSession, NotFetchedError } from './fetched-rows.ts';
 
 interface OffsetRange {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../contract/clock.ts';
+import type { Clock } from '../contract/clock.ts';
 import {
   type CommitJob,
   type CommitListener,
@@ -6,15 +6,38 @@ import {
   type JobOutcome,
   rejectJob,
   runJob,
-} from '../../engine/commit-queue.ts';
-import type { OnCommitPoint, StoreTransaction } from '../../storage/record-store.ts';
-import { affectsAllWrites } from '../database/storage-error.ts';
-import { TransactionDraft } from './draft.ts';
+} from '../engine/commit-queue.ts';
+import type { OnCommitPoint, StoreTransaction } from '../storage/record-store.ts';
+
 import { type FetchedRows, NotFetchedError, type RowRequest } from './fetched-rows.ts';
-import type { PostgresWriter, WorkPass } from './writer.ts';
+import { TransactionDraft } from './transaction-draft.ts';
+
+/**
+ * The result of running the work on the fetched rows: requests for missing rows, or the draft to
+ * write.
+ */
+export interface WorkPass {
+  readonly requests: readonly RowRequest[];
+  readonly draft: TransactionDraft;
+  readonly outcomes: readonly JobOutcome[];
+}
+
+/** Runs transactions in a store that answers asynchronously. */
+export interface PrefetchWriter {
+  /** True if the last transaction began, so that its failure may be caused by its own work. */
+  readonly hasBegun: boolean;
+  /**
+   * Runs one transaction. It fetches the requested rows and runs the work again until nothing is
+   * missing, and then writes the draft.
+   */
+  transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]>;
+  /** True if other work would fail for the same reason, so that a retry has no use. */
+  affectsAllWrites(error: unknown): boolean;
+  close(): Promise<void>;
+}
 
 interface CommitOptions {
-  readonly writer: PostgresWriter;
+  readonly writer: PrefetchWriter;
   readonly clock: Clock;
   /** Minimum time between the starts of two transactions. */
   readonly intervalMs: number;
@@ -25,10 +48,10 @@ interface CommitOptions {
 const maxJobsPerTransaction = 1024;
 
 /**
- * A commit queue for Postgres. It runs the work of all sessions of this process in one transaction
+ * A commit queue for stores that answer asynchronously. It runs the work of all sessions of this process in one transaction
  * at a time. The first starts immediately, the next ones once per interval.
  */
-export class PostgresCommitQueue implements CommitQueue {
+export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
   #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -108,9 +131,10 @@ export class PostgresCommitQueue implements CommitQueue {
     try {
       outcomes = await this.#options.writer.transact((fetched) => this.#pass(jobs, fetched));
     } catch (error) {
-      // One failing job must not fail the others, so each is retried alone. If the server is
+      // One failing job must not fail the others, so each is retried alone. If the store is
       // unreachable, all fail.
-      const isOnesOwn = this.#options.writer.hasBegun && !affectsAllWrites(error);
+      const { writer } = this.#options;
+      const isOnesOwn = writer.hasBegun && !writer.affectsAllWrites(error);
       if (jobs.length > 1 && isOnesOwn) for (const job of jobs) await this.#commit([job]);
       else for (const job of jobs) rejectJob(job, error);
       return;

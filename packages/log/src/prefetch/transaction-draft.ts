@@ -1,6 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import type { StoreTransaction } from '../../storage/record-store.ts';
-import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
 
