@@ -38,6 +38,7 @@ const compilerOptions = {
   declarationMap: false,
   isolatedDeclarations: false,
   noUnusedLocals: false,
+  noUnusedParameters: false,
   noPropertyAccessFromIndexSignature: false,
   allowImportingTsExtensions: true,
   rewriteRelativeImportExtensions: false,
