@@ -69,6 +69,12 @@ const requirements: readonly Requirement[] = [
     isInstalled: () => succeeds(temporalServerPath, '--version'),
     instructions: 'install Go 1.25 or later and run this again to build it from source',
   },
+  {
+    name: 'the generator of the documentation',
+    for: 'the test of the documentation site',
+    isInstalled: () => existsSync('docs/site/node_modules/typedoc'),
+    instructions: 'run npm ci --prefix docs/site',
+  },
 ];
 
 /** Agentex's Python SDK, for the compatibility tests. Installed only with --python, because it is large. */
@@ -137,6 +143,8 @@ const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
+if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
+  run('npm', 'ci', '--prefix', 'docs/site');
 
 for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();

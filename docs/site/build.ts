@@ -52,6 +52,7 @@ const app = await Application.bootstrap({
   disableSources: true,
   hideGenerator: true,
   cleanOutputDir: true,
+  highlightLanguages: ['ts', 'tsx', 'json', 'jsonl', 'sh', 'yaml', 'html', 'css'],
   headings: { readme: false, document: false },
   router: 'structure',
   searchInComments: true,
@@ -92,7 +93,13 @@ if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1);
 function sections(): string[] {
   const folders = ['start', 'concepts', 'guides', 'recipes', 'migrate'];
   const pages = folders.map((folder) => `docs/${folder}/README.md`);
-  const others = ['docs/compare.md', 'PROTOCOL.md', 'docs/packages.md', 'ARCHITECTURE.md', 'SECURITY.md'];
+  const others = [
+    'docs/compare.md',
+    'PROTOCOL.md',
+    'docs/packages.md',
+    'ARCHITECTURE.md',
+    'SECURITY.md',
+  ];
   return [...pages, ...others].map((path) => join(root, path));
 }
 
