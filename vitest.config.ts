@@ -29,9 +29,10 @@ const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
  * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
- * `npm run test:rest` runs the slow files that `npm test` leaves out, and CI runs both. `npm run test:full`
- * runs everything, with all runs of each property. `npm run attack` runs the attacks. `npm run test:real`
- * runs the tests against real model servers.
+ * `npm run test:rest` runs the slow files that `npm test` leaves out, also with a tenth. CI runs both
+ * for each change. `npm run test:full` runs everything with all runs of each property, and CI runs it
+ * every night. `npm run attack` runs the attacks. `npm run test:real` runs the tests against real model
+ * servers.
  */
 const filesOf: Readonly<Record<string, () => { include: string[]; exclude: string[] }>> = {
   quick: () => ({ include: all, exclude: [...outside, slow] }),
@@ -43,7 +44,7 @@ const filesOf: Readonly<Record<string, () => { include: string[]; exclude: strin
 
 export default defineConfig(({ mode }) => {
   const name = mode in filesOf ? mode : 'quick';
-  const isFull = name !== 'quick';
+  const isQuick = name === 'quick';
   console.log(`${name} tests; random tests: SEED=${seed}`);
   return {
     resolve: { conditions },
@@ -56,10 +57,12 @@ export default defineConfig(({ mode }) => {
         SEED: seed,
         MILLRACE_TEST: name,
         MILLRACE_TEST_PATIENCE: String(patience),
+        // All tests of a run share what they build. In watch mode the sources change during the run.
+        ...(process.argv.includes('run') && { MILLRACE_TEST_RUN: `${process.pid}_${Date.now()}` }),
       },
       isolate: false,
       // Many tests wait for servers, terminals and browsers, so more workers than cores help.
-      maxWorkers: isFull ? cores * 2 : Math.max(4, cores - 1),
+      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 2,
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,21 +22,57 @@ export function processFolder(name: string): string {
 }
 
 /**
- * Returns the folder for build output that all test processes of one run share. Deletes the folders of
- * runs that have ended.
+ * Returns the path of a folder for build output that all test processes of one run share. Deletes the
+ * folders of runs that have ended. A process that belongs to no run has a folder of its own.
  */
 export function sharedFolder(name: string): string {
   removeAbandoned(name);
-  // The parent of a test process is the program that runs all tests.
-  const folder = join(caches, `${name}-${process.ppid}-shared`);
-  mkdirSync(folder, { recursive: true });
+  return join(caches, `${name}-${process.env['MILLRACE_TEST_RUN'] ?? `${process.pid}_own`}`);
+}
+
+const waitMs = 50;
+
+/**
+ * Builds something once for all test processes of a run, and returns its folder. The other processes
+ * wait. If the build fails, or its process ends, the next process builds.
+ */
+export function buildOnce(name: string, build: (folder: string) => void): string {
+  const folder = sharedFolder(name);
+  const lock = `${folder}_lock`;
+  while (!existsSync(folder)) {
+    if (!takeLock(lock)) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
+      continue;
+    }
+    try {
+      if (existsSync(folder)) break;
+      const unfinished = processFolder(name);
+      build(unfinished);
+      renameSync(unfinished, folder);
+    } finally {
+      remove(lock);
+    }
+  }
   return folder;
 }
 
+/** Takes the lock unless a living process has it. */
+function takeLock(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    const owner = existsSync(lock) ? readFileSync(lock, 'utf8') : '';
+    if (owner !== '' && !isAlive(Number(owner))) remove(lock);
+    return false;
+  }
+}
+
+/** The name of a folder ends with the id of the process that it belongs to, and one more word. */
 function removeAbandoned(name: string): void {
   mkdirSync(caches, { recursive: true });
   for (const found of readdirSync(caches)) {
-    const [, owner, pid] = /^(.+)-(\d+)-\w+$/.exec(found) ?? [];
+    const [, owner, pid] = /^(.+)-(\d+)[-_]\w+$/.exec(found) ?? [];
     if (owner === name && !isAlive(Number(pid))) remove(join(caches, found));
   }
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent, defineTool } from '../../packages/agent/src/index.ts';
 import { type Item, itemId, sessionId } from '../../packages/core/src/index.ts';
+import { patientMs } from '../../packages/core/src/testing/runs.ts';
 import { memoryLog } from '../../packages/log/src/index.ts';
 import type { Provider } from '../../packages/providers/src/index.ts';
 import type { ModelServer } from './model-servers.ts';
@@ -32,7 +33,8 @@ const weatherSchema = {
 
 /** Whether both slots of the llama.cpp server are free, or become free soon. */
 async function slotsBecomeFree({ url }: ModelServer): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
+  const until = Date.now() + patientMs(60_000);
+  while (Date.now() < until) {
     const slots = (await (await fetch(`${url}/slots`)).json()) as { is_processing: boolean }[];
     if (slots.every((slot) => !slot.is_processing)) return true;
     await new Promise((resolve) => setTimeout(resolve, 50));

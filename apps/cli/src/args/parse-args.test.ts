@@ -140,7 +140,7 @@ test('text that begins like a list is text, wherever it stands', () => {
   });
 });
 
-describe('a mistake is told with the way out', () => {
+describe('an error about a mistake says what to do', () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
     [['--modle', 'x'], 'Unknown flag --modle. Did you mean --model? See millrace --help'],
     [['--zzzzzz'], 'Unknown flag --zzzzzz. See millrace --help, and put -- before text'],

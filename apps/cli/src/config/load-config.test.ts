@@ -461,7 +461,7 @@ describe('the file of a project that nobody trusts yet', () => {
   });
 });
 
-test('what was remembered of a folder and cannot be used is told with its file', async () => {
+test('remembered settings of a folder that cannot be used: the error names their file', async () => {
   const path = write(join(home, '.config/millrace/folders.json'), { [cwd]: { allow: ['a:b'] } });
   expect((await failure(load())).message).toMatch(`${path}: Cannot use the rule "a:b"`);
 });

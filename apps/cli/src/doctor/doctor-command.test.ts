@@ -104,7 +104,7 @@ function any(expected: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(entries);
 }
 
-test('the sandbox is told with what it does not protect', async () => {
+test('names the sandbox and what it does not protect', async () => {
   const [finding] = (await examine()).on('sandbox');
   // Without a sandbox there is advice how to get one.
   if (finding?.state === 'ok')
@@ -185,14 +185,14 @@ describe('an endpoint', () => {
     expect(code).toBe(exitCodes.error);
   });
 
-  test('that cannot be reached is told with what to check', async () => {
+  test('that cannot be reached: says what to check', async () => {
     const gone = { ...env(), ANTHROPIC_BASE_URL: `http://127.0.0.1:${closedPort}` };
     const { on } = await examine(gone);
     const expected = { state: 'warn', text: /cannot be reached: ECONNREFUSED/, advice: /proxy/ };
     expect(on('endpoints')).toMatchObject([any(expected)]);
   });
 
-  test('of a local server is told with its models', async () => {
+  test('of a local server: lists its models', async () => {
     answer = { status: 200, body: '{"data":[{"id":"qwen3"}]}' };
     const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), ollama: port };
     const { on } = await examine({}, { ports });
@@ -202,7 +202,7 @@ describe('an endpoint', () => {
     expect(on('model')).toMatchObject([{ state: 'ok', text: /qwen3/ }].map(any));
   });
 
-  test('19.16: of a local server is told with the window of each model', async () => {
+  test('19.16: of a local server: lists the window of each model', async () => {
     const ollama = await startOllama({ isLoaded: true });
     onTestFinished(() => ollama.close());
     const closed = Object.fromEntries(localNames.map((name) => [name, closedPort]));
@@ -289,7 +289,7 @@ describe('a configuration', () => {
 describe('a store', () => {
   const path = () => join(home, '.local/share/millrace/sessions.db');
 
-  test('with sessions is told with their number', async () => {
+  test('with sessions: shows their number', async () => {
     const { log, close } = await openStore({ config: {}, env: { HOME: home } });
     await finishedSession(log, 'one', 'First', { cwd: '/here' });
     await close();

@@ -88,7 +88,7 @@ describe('19.19: a server that', () => {
 });
 
 describe('19.16: the window of a local model', () => {
-  test('is read from Ollama, and a small one is told with what to do', async () => {
+  test('is read from Ollama, and a warning about a small one says what to do', async () => {
     const server = await startOllama({ isLoaded: true });
     onTestFinished(() => server.close());
     const chosen = await choose('ollama/qwen3', { ollama: server.port });

@@ -1,10 +1,10 @@
 /** Whether properties run with their full counts. Fewer runs do not reach every rare outcome. */
-export const isFull: boolean = (process.env['MILLRACE_TEST'] ?? 'quick') !== 'quick';
+export const isFull: boolean = !['quick', 'rest'].includes(process.env['MILLRACE_TEST'] ?? 'quick');
 
 /**
- * The number of runs of a property. `npm run test:full` runs each property `full` times, and so does
- * `npm run test:rest` with those in slow files. `npm test` runs a tenth of that, but at least 10, so that
- * every law is checked in a few minutes. Each time has a new seed.
+ * The number of runs of a property. `npm run test:full` runs each property `full` times. `npm test` and
+ * `npm run test:rest` run a tenth of that, but at least 10, so that every law is checked in a few
+ * minutes. Each time has a new seed.
  */
 export function runs(full: number): number {
   return isFull ? full : Math.max(Math.min(full, 10), Math.ceil(full / 10));

@@ -87,8 +87,9 @@ async function* streamWire(
     await reading.open(exchange);
     let progress: ResponseReader['progress'] = 'reading';
     let reconnects = 0;
+    let reopening: NetworkFailure | undefined;
     for (;;) {
-      const bytes: Uint8Array | NetworkFailure | undefined = await readOrBreak(exchange);
+      const bytes = reopening ?? (await orFailure(exchange.read()));
       if (bytes === undefined || bytes instanceof NetworkFailure) {
         const resumption = reconnects < maxReconnects ? reading.resumption : undefined;
         if (resumption === undefined && bytes !== undefined) throw bytes;
@@ -97,7 +98,9 @@ async function* streamWire(
         await waitFor(firstReconnectMs * 2 ** reconnects++, transport.clock, signal);
         signal.throwIfAborted();
         exchange = connect();
-        await reading.reopen(exchange, resumption);
+        // A connection that cannot be opened is tried again as one that broke.
+        const reopened = reading.reopen(exchange, resumption).then(() => undefined);
+        reopening = await orFailure(reopened);
         continue;
       }
       reading.feed(bytes);
@@ -129,11 +132,9 @@ const maxReconnects = 6;
 const firstReconnectMs = 250;
 
 /** A broken connection is a value here, because the response may be read on. */
-async function readOrBreak(
-  exchange: HttpExchange,
-): Promise<Uint8Array | NetworkFailure | undefined> {
+async function orFailure<T>(reading: Promise<T>): Promise<T | NetworkFailure> {
   try {
-    return await exchange.read();
+    return await reading;
   } catch (error) {
     if (error instanceof NetworkFailure) return error;
     throw error;

@@ -1,6 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -46,7 +54,8 @@ export const temporalTest: typeof test | typeof test.skip = (
 /** Bundles workflow code as a worker does. All test files of a run share the result. */
 export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBundleWithSourceMap> {
   const name = createHash('sha256').update(workflowsPath).digest('hex').slice(0, 16);
-  const file = join(sharedFolder('millrace-workflows'), `${name}.json`);
+  const folder = sharedFolder('millrace-workflows');
+  const file = join(folder, `${name}.json`);
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
   const bundle = await bundleWorkflowCode({
     workflowsPath,
@@ -54,6 +63,7 @@ export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBu
     logger: new DefaultLogger('WARN'),
   });
   // Another test process never sees a part of the file.
+  mkdirSync(folder, { recursive: true });
   const written = `${file}-${process.pid}`;
   writeFileSync(written, JSON.stringify(bundle));
   renameSync(written, file);

@@ -1,4 +1,4 @@
-import { Box, Static, Text, useApp, useWindowSize } from 'ink';
+import { Box, Static, Text, useApp } from 'ink';
 import {
   type ReactElement,
   useEffect,
@@ -93,7 +93,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const { app, sources, history, onSent, onFilesWanted } = props;
   const { display, dialogs, isBusy, clock } = app;
   const snapshot = useSyncExternalStore(display.subscribe, display.snapshot);
-  const { columns: width, rows } = useWindowSize();
+  const { columns: width, rows } = snapshot.size;
   const isPromptFree = dialogs.list === undefined;
   const { sideInput } = dialogs;
   const isDialogOpen = !isPromptFree && sideInput === undefined;
@@ -126,6 +126,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     display.renderedFrame = isDialogOpen
       ? { lines: [...above, ...below], column: 0, height }
       : { lines: [...above, ...lines], column, height };
+    display.laidOut();
   });
   const printed = (
     <Static key={snapshot.printed.number} items={[snapshot.printed.lines]}>

@@ -6,10 +6,15 @@ import type { Look } from '../render/look.ts';
 import { Printer } from '../render/printer.ts';
 import { type DrawnFrame, emptyFrame } from './reflow.ts';
 
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 interface DisplayOptions {
   readonly clock: Clock;
   readonly theme: Theme;
-  readonly size: () => { readonly columns: number; readonly rows: number };
+  readonly size: () => Size;
   /** A run or replay is in progress, so the screen changes without input. */
   readonly isBusy: () => boolean;
 }
@@ -18,6 +23,8 @@ interface DisplayOptions {
 interface DisplaySnapshot {
   readonly printed: { readonly number: number; readonly lines: readonly string[] };
   readonly moment: Moment;
+  /** The size of the terminal that the content is laid out for. */
+  readonly size: Size;
   /** The user has left the chat. */
   readonly isOver: boolean;
 }
@@ -39,6 +46,7 @@ export class Display {
   #pendingBlocks: readonly Block[] = [];
   #lastPrinted: readonly string[] = [];
   #isHeld = false;
+  #onLaidOut: (() => void) | undefined;
   #snapshot: DisplaySnapshot;
 
   constructor(options: DisplayOptions) {
@@ -47,7 +55,7 @@ export class Display {
     this.#frames = new FrameLimiter(clock, () => this.#draw(false));
     this.#spinner = new Spinner(clock, () => this.#frames.request());
     const printed = { number: 0, lines: [] };
-    this.#snapshot = { printed, moment: this.#moment(), isOver: false };
+    this.#snapshot = { printed, moment: this.#moment(), size: this.#size(), isOver: false };
   }
 
   get look(): Look {
@@ -91,6 +99,21 @@ export class Display {
     this.#frames.request();
   }
 
+  /** Lays out the live region for a new size, and prints nothing. Calls `done` afterwards. */
+  layOut(done: () => void): void {
+    if (this.#listeners.size === 0 || this.#snapshot.isOver) return done();
+    this.#onLaidOut = done;
+    this.#snapshot = { ...this.#snapshot, moment: this.#moment(), size: this.#size() };
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The renderer calls it when it has laid out the last snapshot. */
+  laidOut(): void {
+    const done = this.#onLaidOut;
+    this.#onLaidOut = undefined;
+    done?.();
+  }
+
   /** Returns the last printed lines. */
   lastLines(count: number): readonly string[] {
     return count <= 0 ? [] : this.#lastPrinted.slice(-count);
@@ -111,9 +134,14 @@ export class Display {
     const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
     if (lines.length > 0) this.#lastPrinted = [...this.#lastPrinted, ...lines].slice(-maxKeptLines);
     const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
-    this.#snapshot = { printed: next, moment: this.#moment(), isOver };
+    this.#snapshot = { printed: next, moment: this.#moment(), size: this.#size(), isOver };
     this.#spinner.update(this.#options.isBusy());
     for (const listener of this.#listeners) listener();
+  }
+
+  #size(): Size {
+    const { columns, rows } = this.#options.size();
+    return { columns, rows };
   }
 
   #moment(): Moment {

@@ -38,7 +38,7 @@ export class ScreenOutput {
   readonly #options: ScreenOutputOptions;
   readonly #output: CoalescedOutput;
   #display:
-    | Pick<Display, 'renderedFrame' | 'writtenFrame' | 'hold' | 'release' | 'lastLines'>
+    | Pick<Display, 'renderedFrame' | 'writtenFrame' | 'hold' | 'release' | 'layOut' | 'lastLines'>
     | undefined;
   #renderer: FrameRenderer | undefined;
   /** The frame on the screen when the resize started. */
@@ -53,7 +53,7 @@ export class ScreenOutput {
     this.size = new DebouncedSize(terminal, {
       clock,
       onChanging: () => this.#hold(),
-      onSettled: (notify) => this.#redrawAfter(this.#eraseSequence(), notify),
+      onSettled: (notify) => this.#drawForNewSize(notify),
     });
     const onWritten = () => {
       if (this.#display !== undefined) this.#display.writtenFrame = this.#display.renderedFrame;
@@ -123,6 +123,19 @@ export class ScreenOutput {
     const { columns = last.columns } = terminal;
     const lost = rowsAbove(last.frame, last.columns) - rowsAbove(last.frame, columns);
     return lost <= 0 ? [] : last.printed.slice(-lost);
+  }
+
+  /**
+   * Lays out the live region first, while all output is dropped. Otherwise the renderer would draw
+   * the old layout in the new size. If that is as high as the terminal, the renderer takes the
+   * whole screen for its own, and erases printed lines.
+   */
+  #drawForNewSize(notify: () => void): void {
+    const draw = () => {
+      if (this.size.isSettled) this.#redrawAfter(this.#eraseSequence(), notify);
+    };
+    if (this.#display === undefined) draw();
+    else this.#display.layOut(draw);
   }
 
   #redrawAfter(first: string, notify: () => void): void {

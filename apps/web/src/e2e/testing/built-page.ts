@@ -1,24 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { processFolder } from '../../../../../scripts/process-folder.ts';
+import { buildOnce } from '../../../../../scripts/process-folder.ts';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
-let built: string | undefined;
-
 /**
- * Builds the page as it is shipped and returns its folder. Each test process builds its own copy,
- * because a fresh clone has none, and a rebuild would break the page for other processes that serve
- * it.
+ * Builds the page as it is shipped, once for all tests of a run, and returns its folder. A fresh
+ * clone has none, and a rebuild would break the page for other processes that serve it.
  */
 export function builtPage(): string {
-  built ??= build();
-  return built;
+  return buildOnce('millrace-page', build);
 }
 
-function build(): string {
-  const folder = processFolder('millrace-page');
+function build(folder: string): void {
   const vite = join(root, 'node_modules/vite/bin/vite.js');
   const flags = ['build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'error'];
   const { status, stdout, stderr } = spawnSync(process.execPath, [vite, ...flags], {
@@ -28,5 +23,4 @@ function build(): string {
     env: { ...process.env, NODE_ENV: 'production' },
   });
   if (status !== 0) throw new Error(`The page cannot be built:\n${stdout}${stderr}`);
-  return folder;
 }
