@@ -23,6 +23,16 @@ describe('snippets of all documents', () => {
     expect(unrun.length).toBeLessThanOrEqual(16);
   });
 
+  test('in recipes are whole programs of at most 60 lines', () => {
+    const recipes = documents.filter((path) => /^docs\/recipes\/(?!README)/.test(path));
+    expect(recipes.length).toBeGreaterThanOrEqual(30);
+    const wrong = recipes.filter((path) => {
+      const [program, ...others] = readSnippets(path).snippets;
+      return !program || others.length > 0 || program.code.trimEnd().split('\n').length > 60;
+    });
+    expect(wrong).toEqual([]);
+  });
+
   test('20.1, 20.13: have correct types under strict checking', async () => {
     expect(await types).toEqual([]);
   });
