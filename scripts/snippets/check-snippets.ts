@@ -89,23 +89,39 @@ export interface RanSnippet extends SnippetOutcome {
   readonly snippet: Snippet;
 }
 
-/** Runs all snippets that can run, in one process, which loads the packages once. */
+/** These packages end the process when it is idle, so their snippets run alone. */
+const endsProcess = /from '@openai\/agents'/;
+
+/** Runs all snippets that can run. Most of them share a process, which loads the packages once. */
 export async function runSnippets({ folder, files }: SnippetFiles): Promise<readonly RanSnippet[]> {
   const able = [...files].filter(([, snippet]) => snippet.checkOnly === undefined);
-  const [list, results] = [join(folder, 'files.json'), join(folder, 'results.json')];
-  writeFileSync(list, JSON.stringify(able.map(([file]) => file)));
+  const alone = able.filter(([, { code }]) => endsProcess.test(code));
+  const together = able.filter((entry) => !alone.includes(entry));
+  const groups = [together, ...alone.map((entry) => [entry])];
+  const ran = groups.map((group, index) => runTogether(folder, String(index), group));
+  return (await Promise.all(ran)).flat();
+}
+
+async function runTogether(
+  folder: string,
+  name: string,
+  group: readonly (readonly [string, Snippet])[],
+): Promise<readonly RanSnippet[]> {
+  const [list, results] = [join(folder, `${name}.json`), join(folder, `${name}.results.json`)];
+  writeFileSync(list, JSON.stringify(group.map(([file]) => file)));
   writeFileSync(results, '[]');
   const runner = 'scripts/snippets/run-in-process.ts';
   const { code, output } = await run('--conditions=@millrace/source', runner, list, results);
   const outcomes = JSON.parse(readFileSync(results, 'utf8')) as readonly SnippetOutcome[];
-  if (code !== 0 || outcomes.length < able.length) {
-    const next = able[outcomes.length]?.[1];
-    const place = next === undefined ? 'the end' : `${next.document}:${next.line}`;
+  const next = group[outcomes.length]?.[1];
+  // A snippet that throws ends the process. Its error is reported, and those after it do not run.
+  if (next !== undefined && outcomes.at(-1)?.error === undefined) {
+    const place = `${next.document}:${next.line}`;
     throw new Error(`The snippets stopped at ${place} with exit code ${code}: ${output}`);
   }
-  return outcomes.flatMap((outcome) => {
-    const snippet = files.get(outcome.file);
-    return snippet === undefined ? [] : [{ ...outcome, snippet }];
+  return group.flatMap(([, snippet], index) => {
+    const outcome = outcomes[index];
+    return outcome === undefined ? [] : [{ ...outcome, snippet }];
   });
 }
 
@@ -121,6 +137,7 @@ function run(...args: readonly string[]): Promise<{ code: number | null; output:
     stdio: ['ignore', 'pipe', 'pipe'],
     env,
     timeout: stuckMs,
+    killSignal: 'SIGKILL',
   });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));

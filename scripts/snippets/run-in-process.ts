@@ -36,11 +36,22 @@ async function runAll(): Promise<void> {
     } catch (thrown) {
       error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
     }
+    // Some libraries end the process when it is idle.
+    const record = () => {
+      // A document always shows whole lines.
+      if (printed !== '' && !printed.endsWith('\n')) printed += '\n';
+      outcomes.push(error === undefined ? { file, printed } : { file, printed, error });
+      writeFileSync(results, JSON.stringify(outcomes));
+    };
+    if (error !== undefined) {
+      // It may have left a server open, so the process would never be idle.
+      record();
+      process.exit();
+    }
+    process.once('exit', record);
     await untilIdle();
-    // A document always shows whole lines.
-    if (printed !== '' && !printed.endsWith('\n')) printed += '\n';
-    outcomes.push(error === undefined ? { file, printed } : { file, printed, error });
-    writeFileSync(results, JSON.stringify(outcomes));
+    process.off('exit', record);
+    record();
   }
 }
 
