@@ -27,7 +27,8 @@ try {
     ({ error, printed, snippet }) => !error && printed !== snippet.printed,
   );
   // From the end of each document, so that the lines of the snippets above stay the same.
-  if (words.includes('--write')) for (const run of changed.toSorted((a, b) => b.snippet.line - a.snippet.line)) writeOutput(run);
+  if (words.includes('--write'))
+    for (const run of changed.toSorted((a, b) => b.snippet.line - a.snippet.line)) writeOutput(run);
   else
     for (const { snippet, printed } of changed)
       report(`${snippet.document}:${snippet.line} prints:\n${printed}`);

@@ -57,7 +57,7 @@ const app = await Application.bootstrap({
   router: 'structure',
   searchInComments: true,
   searchInDocuments: true,
-  searchGroupBoosts: { Documents: 3, Functions: 1.5 },
+  searchGroupBoosts: { Documents: 8, Functions: 1.5 },
   groupOrder: ['Documents', 'Modules', 'Functions', 'Classes', '*'],
   sort: ['documents-first', 'source-order'],
   sortEntryPoints: false,
