@@ -152,6 +152,12 @@ export {
   type Usage,
 } from './protocol/usage.ts';
 export { editDistance, type NearestNamesOptions, nearestNames } from './text/nearest-names.ts';
+export {
+  assertOptionNames,
+  findUnknownOption,
+  type OptionNames,
+  type UnknownOption,
+} from './text/unknown-option.ts';
 export { spanIdOf, traceIdOf } from './trace/span-ids.ts';
 export {
   formatTraceparent,

@@ -122,7 +122,8 @@ async function isAllowed(
   const tool = tools.find(({ name }) => name === call.name);
   const input = parseJson(call.arguments);
   if (tool === undefined || !input.ok) return false;
-  const ruling = await approve({ call, tool, input: input.value, summary: call.name });
+  const { name } = call;
+  const ruling = await approve({ name, call, tool, input: input.value, summary: name });
   return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
 }
 

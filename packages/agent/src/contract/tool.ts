@@ -14,9 +14,10 @@ import type { BlobStore } from '@millrace/log';
 import type { BuiltInTool, ToolProviderOptions } from '@millrace/providers';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
+import type { TypedTool } from './typed-tools.ts';
 
 /** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
-export interface Tool {
+export interface Tool extends TypedTool {
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
@@ -76,7 +77,7 @@ export type ValidationResult =
   | { readonly ok: false; readonly problem: string };
 
 /** The return value of `execute`: a promise, or an async generator that yields progress. */
-export type ToolExecution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
+export type ToolExecution<Return = ToolReturn> = Promise<Return> | AsyncGenerator<string, Return>;
 
 /**
  * Return value of a tool: a text, a full output, or any JSON value, which is sent to the model as

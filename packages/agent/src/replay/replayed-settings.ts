@@ -1,4 +1,4 @@
-import type { Attempt } from '@millrace/core';
+import { type Attempt, sessionId } from '@millrace/core';
 import type { BlobStore, Log } from '@millrace/log';
 import {
   createProvider,
@@ -94,9 +94,9 @@ function replayedLogOf({ log }: ReplayState): Log {
   const more = { fork: refuse, restore: refuse, redact: refuse, delete: refuse };
   return {
     ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
-    open: (session) => log.open(session),
-    read: (session, options) => log.read(session, options),
-    follow: (session, options) => log.follow(session, options),
+    open: (session) => log.open(sessionId(session)),
+    read: (session, options) => log.read(sessionId(session), options),
+    follow: (session, options) => log.follow(sessionId(session), options),
   };
 }
 

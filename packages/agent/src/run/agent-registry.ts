@@ -45,11 +45,16 @@ export function createRegistry(root: Settings): AgentRegistry {
 
 /**
  * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits
- * and clock stay the run's.
+ * and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
+ * type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
-  return { ...next, log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted };
+  const output = root.output ?? next.output;
+  return {
+    ...{ ...next, output, log, observers, limits, clock },
+    ...{ ids, random, onDiagnostic, onInterrupted },
+  };
 }
 
 /** The settings of the agent that has the session now. */

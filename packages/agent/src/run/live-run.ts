@@ -2,22 +2,31 @@ import type {
   AgentEvent,
   DraftRecord,
   FoldState,
-  Ids,
   Item,
   LogRecord,
   RunId,
   SessionId,
   Stop,
-  ToolCallId,
   TraceContext,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
-import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '../contract/run.ts';
+import type {
+  ApproveOptions,
+  DenyOptions,
+  InputOfCall,
+  Run,
+  RunInput,
+  RunResult,
+} from '../contract/run.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
+import type { PendingApproval } from '../contract/typed-tools.ts';
+import { toItems } from '../input/run-input.ts';
+import { approveCommand, denyCommand } from '../input/submit-command.ts';
 import { Observers } from '../observers/observers.ts';
 import { activeCommands, encodeCommand } from '../state/commands.ts';
 import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
@@ -28,12 +37,12 @@ import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
-import { itemIdUsed, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
+import { itemIdUsed, noOutput, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
 import { createRunResult, failedResult, runEvents } from './run-views.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
-  readonly input: RunInput | undefined;
+  readonly input: readonly Item[] | undefined;
   readonly signal: AbortSignal | undefined;
   /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
@@ -98,7 +107,25 @@ export class LiveRun implements Run {
     return { [Symbol.asyncIterator]: () => runEvents(source) };
   }
 
-  async abort(reason?: string): Promise<void> {
+  async text(): Promise<string> {
+    const result = await this.result;
+    if (result.reason === 'stop') return result.text;
+    throw new RunError(result);
+  }
+
+  async value(): Promise<unknown> {
+    const { output, name } = this.#settings;
+    if (output === undefined) throw noOutput(name);
+    const result = await this.result;
+    if (result.reason === 'stop') return result.value;
+    throw new RunError(result);
+  }
+
+  abort(reason?: string): Promise<void> {
+    return this.#track(this.#abort(reason));
+  }
+
+  async #abort(reason: string | undefined): Promise<void> {
     // A run that has ended or never started needs no abort.
     const isGoingOn = await this.#opened.promise.then(
       () => !this.#isClosing,
@@ -108,36 +135,55 @@ export class LiveRun implements Run {
   }
 
   steer(input: RunInput): Promise<void> {
-    const items = toItems(input, this.#settings.ids);
-    return this.#submit({ type: 'message', when: 'steer', items, trace: this.#options.trace });
+    return this.#track(this.#send(input, 'steer'));
   }
 
   followUp(input: RunInput): Promise<void> {
+    return this.#track(this.#send(input, 'follow_up'));
+  }
+
+  async #send(input: RunInput, when: 'steer' | 'follow_up'): Promise<void> {
     const items = toItems(input, this.#settings.ids);
-    return this.#submit({ type: 'message', when: 'follow_up', items, trace: this.#options.trace });
+    await this.#submit({ type: 'message', when, items, trace: this.#options.trace });
   }
 
   compact(): Promise<void> {
-    return this.#submit({ type: 'compact' });
+    return this.#track(this.#submit({ type: 'compact' }));
   }
 
-  approve(toolCallId: ToolCallId, { input, by, until }: ApproveOptions = {}): Promise<void> {
-    const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
-    return this.#decide({ type: 'approve', toolCallId, input, by, until: lasting });
+  approve<const Call extends string | PendingApproval>(
+    call: Call,
+    options: ApproveOptions<InputOfCall<Call>> = {},
+  ): Promise<void> {
+    return this.#track(this.#decide(() => approveCommand(call, options)));
   }
 
-  deny(toolCallId: ToolCallId, { reason, by }: DenyOptions = {}): Promise<void> {
-    return this.#decide({ type: 'deny', toolCallId, reason, by });
+  deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
+    return this.#track(this.#decide(() => denyCommand(call, options)));
   }
 
-  async #decide(decision: Decision): Promise<void> {
+  async #decide(decisionOf: () => Decision): Promise<void> {
+    const decision = decisionOf();
     const { journal } = await this.#opened.promise;
     const { state, loop } = journal;
     const isThere = callsOfTurn(state, loop.turn).some(
       ({ part }) => part.toolCallId === decision.toolCallId,
     );
-    if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId);
+    const waiting = state.asked.map(({ toolCallId }) => toolCallId);
+    if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId, waiting);
     await this.#submit(decision);
+  }
+
+  /**
+   * Counts a command from the moment of its call, so that the run neither parks nor ends before the
+   * command is on the log.
+   */
+  #track(submitted: Promise<void>): Promise<void> {
+    this.#submitted += 1;
+    this.#submits.add(submitted);
+    const forget = () => this.#submits.delete(submitted);
+    submitted.then(forget, forget);
+    return submitted;
   }
 
   /** Submits a command to the log, as any other process would. The run receives it from the log. */
@@ -145,10 +191,7 @@ export class LiveRun implements Run {
     const { journal } = await this.#opened.promise;
     if (this.#isClosing) throw runOver(this.session, this.id);
     const { log, ids } = this.#settings;
-    this.#submitted += 1;
-    const submitted = log.submit(this.session, encodeCommand(command), ids.execution());
-    this.#submits.add(submitted);
-    await submitted.finally(() => this.#submits.delete(submitted));
+    await log.submit(this.session, encodeCommand(command), ids.execution());
     // An empty write fetches the command at once, without waiting for the next poll.
     if (!this.#isClosing) journal.write([]).catch(() => {});
   }
@@ -177,7 +220,10 @@ export class LiveRun implements Run {
     if (before.notUnderstood.length > 0) throw notUnderstood(this.session, before.notUnderstood);
     this.#through = before.through;
     const context = this.#contextOf(journal);
-    const loop = new RunLoop(context, () => this.#stop.abort());
+    const loop = new RunLoop(context, {
+      abort: () => this.#stop.abort(),
+      flushCommands: () => this.#flushCommands(journal),
+    });
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
     this.#watchLeaveSignal(journal, loop);
@@ -276,7 +322,7 @@ export class LiveRun implements Run {
   ): Promise<readonly Item[]> {
     const { onInterrupted, ids } = settings;
     const { input, joinsOpenRun = false, trace } = this.#options;
-    const newItems = input === undefined ? [] : toItems(input, ids);
+    const newItems = input ?? [];
     const used = findUsedId(newItems, journal.state);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
@@ -288,7 +334,8 @@ export class LiveRun implements Run {
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;
-    const isAwaited = isNew || (isKept && journal.loop.commands.length > 0);
+    const isToldMore = journal.loop.commands.some(({ command }) => command.type !== 'unknown');
+    const isAwaited = isNew || (isKept && isToldMore);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;
@@ -365,14 +412,4 @@ const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted'
 /** After other stops, queued messages wait for the next run. */
 function mayContinueAfter({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
-}
-
-function toItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
-  if (typeof input === 'string')
-    return [{ id: ids.item(), kind: 'user', parts: [{ kind: 'text', text: input }] }];
-  return isList(input) ? input : [input];
-}
-
-function isList(input: Item | readonly Item[]): input is readonly Item[] {
-  return Array.isArray(input);
 }

@@ -24,7 +24,6 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       return { ...state, run: state.run && { ...state.run, aborted: { reason: fact.reason } } };
     case 'command_queued': {
       const command = decodeCommand(fact.command);
-      if (command === undefined) return state;
       const commands = [...state.commands, { key: fact.key, command }];
       // A revoke takes effect here, so that no more calls run by the rule before the command is
       // handled.

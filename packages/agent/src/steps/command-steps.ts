@@ -1,6 +1,7 @@
-import type { JsonObject, SessionId, ToolCallId } from '@millrace/core';
+import type { JsonObject, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
+import { unknownCommandText } from '../input/submit-command.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 import { CommandHandler } from '../run/commands.ts';
 import { decodeCommand } from '../state/commands.ts';
@@ -63,14 +64,17 @@ export interface SubmitStepOptions {
 export async function submitStep(agent: Agent, options: SubmitStepOptions): Promise<void> {
   const { session, command, key, createdAt } = options;
   const read = decodeCommand(command);
-  if (read === undefined || read.type === 'unreadable') throw noCommand(session, command);
+  if (read.type === 'unknown' || read.type === 'unreadable') throw badCommand(session, read);
   const { log } = settingsOf(agent);
   await assertSameSession(log, session, createdAt);
   await log.submit(session, command, key);
 }
 
-function noCommand(session: SessionId, { type }: JsonObject): AgentError {
-  const named = typeof type === 'string' ? `a command of the type ${type}` : 'a command';
-  const message = `Cannot submit ${named} to session ${session}: it cannot be decoded`;
-  return new AgentError('bad_option', message, { session });
+function badCommand(
+  session: SessionId,
+  read: { readonly type: 'unreadable' } | { readonly type: 'unknown'; readonly given: JsonValue },
+): AgentError {
+  const why = read.type === 'unknown' ? unknownCommandText(read.given) : 'it cannot be decoded';
+  const message = `Cannot submit the command to session ${session}: ${why}`;
+  return new AgentError('bad_command', message, { session });
 }

@@ -124,7 +124,8 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   // The error of an earlier run is no longer known.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
   const outcome = { value: undefined, error: lastError, cause: undefined };
-  const { text, usage, error } = createRunResult(before, after, stop, [], outcome);
+  const { text, usage } = createRunResult(before, after, stop, [], outcome);
+  const error = stop.reason === 'error' ? lastError : undefined;
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {

@@ -1,5 +1,6 @@
 import { type Agent, AgentError, type DefinedTool, defineTool, subAgent } from '@millrace/agent';
 import { z } from 'zod';
+import { assertKnownOptions } from '../known-options.ts';
 
 /** An agent that can be given tasks. */
 export interface TaskAgent {
@@ -36,6 +37,7 @@ const maxSummaryLength = 200;
  * explains them. Changes nothing.' } }, });
  */
 export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInput> {
+  assertKnownOptions('taskTool', options, { agents: true, name: true, timeoutMs: true });
   const { agents, name = 'task', timeoutMs } = options;
   const workers = new Map(
     Object.entries(agents).map(([called, one]) => [called, subAgent({ name: called, ...one })]),
