@@ -216,6 +216,7 @@ const runOptionNames: OptionNames<AgentRunOptions> = {
   leave: true,
   trace: true,
   observers: true,
+  parent: true,
 };
 
 const forkOptionNames: OptionNames<ForkedRunOptions> = {

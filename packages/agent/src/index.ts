@@ -4,6 +4,7 @@ export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { SessionCommand } from './contract/command.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
+export type { ChildAnswer, ChildQuestion, ParentCall } from './contract/parent-call.ts';
 export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type {
   ApproveOptions,

@@ -1,5 +1,6 @@
 import type { JsonValue, TraceContext } from '@millrace/core';
 import type { Observer } from './observer.ts';
+import type { ParentCall } from './parent-call.ts';
 import type { ReplayOptions, ReplayResult } from './replay.ts';
 import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from './run.ts';
 import type { PendingApproval, TypedTool } from './typed-tools.ts';
@@ -24,6 +25,13 @@ export interface AgentRunOptions {
   readonly trace?: TraceContext | undefined;
   /** Observers for this run and for its sub-agents, in addition to the observers of each agent. */
   readonly observers?: readonly Observer[] | undefined;
+  /**
+   * The call that runs this agent as a sub-agent: `ctx.asParent` of a tool with `startsSession`.
+   * Pass `ctx.child` as `session`. Questions then reach the caller, usage counts toward its limits,
+   * and `whileAsking` is that of the caller. A run that was interrupted continues, and its input is
+   * not added again. Default: none.
+   */
+  readonly parent?: ParentCall | undefined;
 }
 
 /** Options of `Agent.regenerate` and `Agent.edit`. */
@@ -47,7 +55,10 @@ export interface Agent<Value = unknown, Tools extends TypedTool = TypedTool, Liv
   /** Starts a run. One agent can serve many runs at once, but only one per session. */
   run(input: RunInput, options?: AgentRunOptions): Run<Value, Tools, Live>;
   /** Resumes a session: interrupted work, queued messages and answered approvals. */
-  resume(session: string, options?: Omit<AgentRunOptions, 'session'>): Run<Value, Tools, Live>;
+  resume(
+    session: string,
+    options?: Omit<AgentRunOptions, 'session' | 'parent'>,
+  ): Run<Value, Tools, Live>;
   /**
    * Approves a call that waits for approval, by its id or by an entry of `result.pendingApprovals`. It
    * works for a run of any process. A parked session continues when it is resumed. Rejects with

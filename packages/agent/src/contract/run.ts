@@ -1,4 +1,5 @@
 import type {
+  AgentUsage,
   ErrorInfo,
   Item,
   JsonValue,
@@ -31,8 +32,10 @@ interface ResultFields<Tools extends TypedTool> {
   readonly toolCalls: readonly ToolCall<Tools>[];
   /** The calls that wait for an approval. Pass them to `agent.approve` or `agent.deny`. */
   readonly pendingApprovals: readonly PendingApproval<Tools>[];
-  /** Token usage of all attempts, including superseded ones. */
+  /** Token usage of all attempts, including superseded ones and those of sub-agents. */
   readonly usage: Usage;
+  /** The same by agent: the agent's own usage first, with `agent` undefined, then each sub-agent's. */
+  readonly usageByAgent: readonly AgentUsage[];
 }
 
 /** The result of a run that finished normally. */

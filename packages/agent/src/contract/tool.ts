@@ -14,6 +14,7 @@ import type { BlobStore } from '@millrace/log';
 import type { BuiltInTool, ToolProviderOptions } from '@millrace/providers';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
+import type { ParentCall } from './parent-call.ts';
 import type { TypedTool } from './typed-tools.ts';
 
 /** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
@@ -28,7 +29,10 @@ export interface Tool extends TypedTool {
    * be discarded.
    */
   readonly effects: 'none' | 'external';
-  /** Whether the tool may run again if a process died during the call. */
+  /**
+   * Whether the tool may run again if a process died during the call. With `startsSession`, it gets
+   * the same `child` again and has to continue that session.
+   */
   readonly replay: 'safe' | 'never';
   /** The tool is stopped after this time. Undefined: no timeout. */
   readonly timeoutMs: number | undefined;
@@ -109,8 +113,16 @@ export interface ToolContext {
   readonly turn: number;
   readonly toolCallId: ToolCallId;
   readonly executionId: ExecutionId;
-  /** The session for a sub-agent, if the tool has `startsSession`. */
+  /**
+   * The session for a sub-agent, if the tool has `startsSession`. If the call runs again after it was
+   * interrupted or parked, it is the same session.
+   */
   readonly child: SessionId | undefined;
+  /**
+   * Pass it as `parent` to the run of the sub-agent, if the tool has `startsSession`. The sub-agent's
+   * questions then reach the caller, its usage counts, and an interrupted run continues.
+   */
+  readonly asParent?: ParentCall | undefined;
   /** Stores large content beside the log. */
   readonly blobs: BlobStore;
   /** The trace context for outgoing calls, under the span of this execution. */

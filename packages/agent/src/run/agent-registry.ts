@@ -68,6 +68,18 @@ export function activeSettings(
   return settings;
 }
 
+/** Returns a function that gives settings with this `whileAsking`, the same ones for the same input. */
+export function settingsWhileAsking(
+  whileAsking: Settings['whileAsking'],
+): (settings: Settings) => Settings {
+  const adapted = new Map<Settings, Settings>();
+  return (settings) => {
+    const known = adapted.get(settings) ?? { ...settings, whileAsking };
+    adapted.set(settings, known);
+    return known;
+  };
+}
+
 function agentNameTaken(name: string): AgentError {
   const message = `Cannot hand off to two agents with the name ${name}. Rename one`;
   return new AgentError('name_taken', message, { agent: name });

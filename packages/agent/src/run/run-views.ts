@@ -18,6 +18,7 @@ import {
   totalUsage,
   transcript,
   type Usage,
+  usageByAgent,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { FinishedResult, RunResult } from '../contract/run.ts';
@@ -98,6 +99,7 @@ export function createRunResult(
   const all = transcript(after);
   const items = all.filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
+  const since = attemptsSince(after, before);
   const fields = {
     session: after.session,
     stop,
@@ -105,7 +107,7 @@ export function createRunResult(
     items,
     toolCalls: toolCallsOf(all, before, input),
     pendingApprovals: pendingApprovalsOf(after),
-    usage: usageSince(after, before),
+    ...{ usage: totalUsage(since), usageByAgent: usageByAgent(since) },
   };
   const { reason } = stop;
   if (reason === 'stop') {
@@ -126,8 +128,8 @@ function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
 function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
   if (state.asked.length === 0) return [];
   const inputs = inputsOf(transcript(state));
-  return state.asked.map(({ toolCallId, name, reason, rule }) => ({
-    ...{ toolCallId, name, input: inputs.get(toolCallId) },
+  return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
+    ...{ toolCallId, name, input: from === undefined ? inputs.get(toolCallId) : from.input },
     ...(reason !== undefined && { reason }),
     ...(rule !== undefined && { rule }),
   }));
@@ -147,9 +149,10 @@ function toolCallsOf(
   const inputs = inputsOf(items);
   return results
     .filter(({ toolCallId }) => !known.has(toolCallId))
-    .map(({ toolCallId, name, text, isError, value }) => ({
+    .map(({ toolCallId, name, text, isError, value, metadata }) => ({
       ...{ ok: !isError, toolCallId, name, text },
-      input: inputs.get(toolCallId),
+      // Who approved the call may have changed its input.
+      input: metadata?.['changedInput'] ?? inputs.get(toolCallId),
       ...(value !== undefined && { value }),
     }));
 }
@@ -168,8 +171,9 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [], usage: noUsage };
-  return { session, reason, stop, ...nothing, error: info, cause: error };
+  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const counts = { usage: noUsage, usageByAgent: [] };
+  return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };
 }
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
@@ -188,7 +192,11 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
 
 /** Usage of the attempts since an earlier state of the same session. */
 export function usageSince(state: FoldState, before: FoldState): Usage {
+  return totalUsage(attemptsSince(state, before));
+}
+
+function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
   const known = toArray(before.usage).length;
   const since = toArray(state.usage).slice(known);
-  return totalUsage({ ...state, usage: { before: undefined, chunk: since } });
+  return { usage: { before: undefined, chunk: since } };
 }

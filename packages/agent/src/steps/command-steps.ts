@@ -5,6 +5,7 @@ import { unknownCommandText } from '../input/submit-command.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 import { CommandHandler } from '../run/commands.ts';
 import { decodeCommand } from '../state/commands.ts';
+import { askedCalls } from '../state/turn-calls.ts';
 import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';
 
@@ -18,7 +19,10 @@ export interface CommandStepOptions extends HeldSession {
 export interface CommandStepResult {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
-  /** The calls that still need a decision by the user. */
+  /**
+   * The calls, and the questions of sub-agents, that still need a decision by the user. Calls whose
+   * sub-agent is parked are included.
+   */
   readonly asked: readonly ToolCallId[];
 }
 
@@ -37,11 +41,8 @@ export async function commandStep(
     if (journal.loop.run !== undefined)
       await new CommandHandler(context, () => step.abort()).handleQueued();
     const { run, turn } = journal.loop;
-    const asked = [...(turn?.calls ?? [])].filter(
-      ([, { isAsked, answer, isRejected }]) => isAsked && answer === undefined && !isRejected,
-    );
     const isAborted = run?.aborted !== undefined;
-    return { isAborted, asked: asked.map(([toolCallId]) => toolCallId) };
+    return { isAborted, asked: [...askedCalls(journal.state, turn)] };
   } finally {
     await step.close();
   }

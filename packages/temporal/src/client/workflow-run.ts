@@ -221,8 +221,9 @@ function failedResult(session: SessionId, cause: unknown): RunResult {
   const message = 'Cannot continue: the workflow failed or is not reachable';
   const reason = 'error';
   const stop = { reason, cause: code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [], usage: noUsage };
-  return { session, reason, stop, ...nothing, error: { code, message }, cause };
+  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const counts = { usage: noUsage, usageByAgent: [] };
+  return { session, reason, stop, ...nothing, ...counts, error: { code, message }, cause };
 }
 
 /** Converts the input of a run to items. Throws `bad_input` if it cannot. */

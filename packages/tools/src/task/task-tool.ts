@@ -49,6 +49,8 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
     description: describeAgents(agents),
     input: schemaOf([first, ...others]),
     startsSession: true,
+    // The run of the agent finds its own session and continues it.
+    replay: 'safe',
     timeoutMs,
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
