@@ -23,6 +23,8 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
+const frameworks = 'examples/frameworks';
+
 const requirements: readonly Requirement[] = [
   {
     name: 'tmux',
@@ -74,6 +76,12 @@ const requirements: readonly Requirement[] = [
     for: 'the test of the documentation site',
     isInstalled: () => existsSync('docs/site/node_modules/typedoc'),
     instructions: 'run npm ci --prefix docs/site',
+  },
+  {
+    name: 'web frameworks',
+    for: 'tests of the examples for Next.js, Hono, Express, Fastify and TanStack Start',
+    isInstalled: () => existsSync(`${frameworks}/node_modules/next/package.json`),
+    instructions: `run npm ci --prefix ${frameworks}`,
   },
 ];
 
@@ -145,6 +153,9 @@ if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--versio
   buildTemporalServer(go);
 if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
   run('npm', 'ci', '--prefix', 'docs/site');
+
+if (missing.some(({ name }) => name === 'web frameworks'))
+  run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
 
 for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();

@@ -25,7 +25,9 @@ interface Manifest {
 /** The source file of each entry point, and the name by which users import it. */
 const entries = new Map<string, string>();
 const packages: string[] = [];
-for (const path of globSync('packages/*/package.json', { cwd: root }).sort()) {
+// The package `millrace` only re-exports the others.
+const isOwn = (path: string) => !path.startsWith('packages/millrace/');
+for (const path of globSync('packages/*/package.json', { cwd: root }).filter(isOwn).sort()) {
   const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest;
   packages.push(name);
   for (const [subpath, target] of Object.entries(exports)) {

@@ -1,20 +1,11 @@
-import {
-  type AppendText,
-  type CommitBuilt,
-  type CommitWhole,
-  type Delta,
-  type Fact,
-  type FoldState,
-  findItem,
-  findItemOfPart,
-  findOpen,
-  type LogRecord,
-  type OpenPart,
-  type Part,
-  type PartId,
-  type Stop,
-  type StopReason,
-} from '@millrace/core';
+import { type FoldState, findItem, findItemOfPart, findOpen } from '../fold/fold-state.ts';
+import type { OpenPart } from '../fold/open-part.ts';
+import type { PartId } from '../ids.ts';
+import type { AppendText, CommitBuilt, CommitWhole, Delta } from '../protocol/delta.ts';
+import type { Fact } from '../protocol/fact.ts';
+import type { Part } from '../protocol/part.ts';
+import type { LogRecord } from '../protocol/record.ts';
+import type { Stop, StopReason } from '../protocol/stop.ts';
 import { beginChunks, streamKind, textChunks, toolInputEnd, wholeChunks } from './part-chunks.ts';
 import {
   approvalAnswerChunks,
@@ -169,6 +160,7 @@ function partOf(state: FoldState, id: PartId): Part | undefined {
   return findItemOfPart(state, id)?.parts.find((slot) => slot.id === id)?.part;
 }
 
+/** The id of the message of the current run. */
 export function messageId({ session, run }: Pick<FoldState, 'session' | 'run'>): string {
   return `${session}.${run}`;
 }

@@ -1,4 +1,7 @@
-import type { AskedApproval, Fact, FoldState, ItemState, ToolCallId } from '@millrace/core';
+import type { AskedApproval, FoldState, ItemState } from '../fold/fold-state.ts';
+import { toArray } from '../fold/sequence.ts';
+import type { ToolCallId } from '../ids.ts';
+import type { Fact } from '../protocol/fact.ts';
 import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
@@ -23,7 +26,10 @@ export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
 }
 
 /** The whole message so far. */
-export function messageChunks(state: FoldState, items = itemsOfRun(state)): readonly UiChunk[] {
+export function messageChunks(
+  state: FoldState,
+  items: readonly ItemState[] = itemsOfRun(state),
+): readonly UiChunk[] {
   const chunks: UiChunk[] = [];
   const begun = new Set<number>();
   for (const item of items) {
@@ -135,4 +141,21 @@ export function closedQuestionChunks(before: FoldState, after: FoldState): reado
   const isClosed = ({ from, toolCallId }: AskedApproval) =>
     from !== undefined && !after.asked.some((one) => one.toolCallId === toolCallId);
   return before.asked.some(isClosed) ? restateStep(after) : [];
+}
+
+/**
+ * True if the run cannot continue without an approval. The AI SDK's client sends its answers after
+ * a stream has ended, so the stream must end here.
+ */
+export function waitsForApproval({ run, asked, items }: FoldState): boolean {
+  const turn = asked[0]?.turn;
+  if (run === undefined || turn === undefined) return false;
+  const ours = toArray(items).filter((item) => item.turn === turn);
+  if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
+    return false;
+  const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
+  // A call whose sub-agent asks waits too.
+  const settled = new Set<string>(asked.map((one) => one.from?.toolCallId ?? one.toolCallId));
+  for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
+  return parts.every((part) => part.kind !== 'tool_call' || settled.has(part.toolCallId));
 }

@@ -1,4 +1,14 @@
-import type { Frame } from '../../contract/stream.ts';
+/** One event of an SSE stream. */
+export interface Frame {
+  /**
+   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame
+   * without an id.
+   */
+  readonly id?: string | undefined;
+  readonly event?: string | undefined;
+  /** One line of JSON. */
+  readonly data: string;
+}
 
 /** Response headers of a stream. They disable buffering, caching and compression by proxies. */
 export const sseHeaders: Readonly<Record<string, string>> = {
@@ -12,7 +22,7 @@ const lineEnd = /\r\n|\r|\n/;
 const lineEnds = /[\r\n]+/g;
 
 /**
- * Encodes a frame. The id comes first, so that `indexAfter` can find a frame inside encoded bytes.
+ * Encodes a frame. The id comes first, so that a frame can be found inside encoded bytes.
  */
 export function encodeFrame({ id, event, data }: Frame): string {
   const head = `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}`;
@@ -29,17 +39,6 @@ export function encodeComment(text: string): string {
 /** Encodes the time that a client waits before it reconnects. */
 export function encodeRetry(ms: number): string {
   return `retry: ${Math.max(0, Math.round(ms))}\n\n`;
-}
-
-/** Returns the index at which the frame after `id` starts, or -1. */
-export function indexAfter(bytes: Buffer, id: string): number {
-  const line = `id: ${id}\n`;
-  const inner = bytes.subarray(0, line.length).equals(Buffer.from(line))
-    ? 0
-    : bytes.indexOf(`\n\n${line}`);
-  if (inner < 0) return -1;
-  const end = bytes.indexOf('\n\n', inner === 0 ? 0 : inner + 2);
-  return end < 0 ? -1 : end + 2;
 }
 
 function hasLineEnd(text: string): boolean {

@@ -1,20 +1,9 @@
-import {
-  type FilePart,
-  type FoldState,
-  findOpen,
-  type ItemState,
-  type MediaPart,
-  type OpenPart,
-  type Part,
-  type PartId,
-  type PartSlot,
-  type ToolCallId,
-  type ToolCallPart,
-  type ToolResultPart,
-  toArray,
-  toBase64,
-} from '@millrace/core';
-import { jsonType } from '../updates/content-parts.ts';
+import { toBase64 } from '../codec/base64.ts';
+import { type FoldState, findOpen, type ItemState, type PartSlot } from '../fold/fold-state.ts';
+import type { OpenPart } from '../fold/open-part.ts';
+import { toArray } from '../fold/sequence.ts';
+import type { PartId, ToolCallId } from '../ids.ts';
+import type { FilePart, MediaPart, Part, ToolCallPart, ToolResultPart } from '../protocol/part.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 /** All chunks of a part in its current state. */
@@ -29,7 +18,7 @@ export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' |
   switch (begin.kind) {
     case 'text':
       // JSON is shown as a value, which is known only at its end.
-      return begin.mimeType === jsonType ? undefined : 'text';
+      return begin.mimeType === 'application/json' ? undefined : 'text';
     case 'reasoning':
       return 'reasoning';
     case 'tool_call':

@@ -1,5 +1,6 @@
-// The most used parts of the runtime under one name. Everything else is in the packages
-// @millrace/core, providers, log, agent and tools.
+// The most used parts of core, providers, log and agent. This entry needs no optional package, and it
+// imports nothing that only Node has beyond what the agent itself imports. Everything else is in the
+// subpaths: `millrace/tools`, `millrace/server`, `millrace/log/sqlite` …
 export {
   type Agent,
   type AgentOptions,
@@ -55,7 +56,6 @@ export {
   type SessionInfo,
   snapshot,
 } from '@millrace/log';
-export { type SqliteLog, type SqliteLogOptions, sqliteLog } from '@millrace/log/sqlite';
 export {
   anthropic,
   createProvider,
@@ -70,21 +70,3 @@ export {
   wrapProvider,
 } from '@millrace/providers';
 export { scriptedProvider } from '@millrace/providers/scripted';
-export {
-  approveByPolicy,
-  askUserTool,
-  bashTool,
-  createWorkspace,
-  editTool,
-  globTool,
-  grepTool,
-  lsTool,
-  type PermissionPolicy,
-  type PermissionRule,
-  permissionPolicy,
-  readTool,
-  taskTool,
-  type Workspace,
-  writeTool,
-} from '@millrace/tools';
-export { connectMcp, type McpServer, type McpTools } from '@millrace/tools/mcp';

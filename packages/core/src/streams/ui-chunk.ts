@@ -1,6 +1,6 @@
-import type { JsonValue } from '@millrace/core';
+import type { JsonValue } from '../json/json-value.ts';
 
-/** The chunks of the AI SDK's UI message stream, version 1, that this server sends. */
+/** The chunks of the AI SDK's UI message stream, version 1, that Millrace sends. */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId: string }
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
@@ -33,6 +33,7 @@ export type UiChunk =
 
 type TextType<Word extends string> = `text-${Word}` | `reasoning-${Word}`;
 
+/** Why a message ended, in the words of the AI SDK. */
 export type FinishReason =
   | 'stop'
   | 'length'
@@ -60,3 +61,36 @@ type ToolChunk = { readonly toolCallId: string } & (
       readonly reason?: string;
     }
 );
+
+/** The headers that identify the protocol. The last one disables buffering in proxies. */
+export const uiHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-vercel-ai-ui-message-stream': 'v1',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** The last frame of a message. A response contains one message, so the stream ends here. */
+export const uiDone = '[DONE]';
+
+// The SDK rejects a whole stream if one of these keys appears anywhere in it.
+const blockedKeyPattern = /"(?:__proto__|constructor)":/;
+
+/** Encodes a chunk without the keys that the SDK rejects. */
+export function encodeChunk(chunk: UiChunk): string {
+  const line = JSON.stringify(chunk);
+  if (!blockedKeyPattern.test(line)) return line;
+  return JSON.stringify(chunk, (_key, value: unknown) => withoutBlockedKeys(value));
+}
+
+function withoutBlockedKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const allowed = Object.entries(value).filter(([key, inner]) => !isBlockedKey(key, inner));
+  return Object.fromEntries(allowed);
+}
+
+function isBlockedKey(key: string, value: unknown): boolean {
+  if (key === '__proto__') return true;
+  const isObject = typeof value === 'object' && value !== null;
+  return key === 'constructor' && isObject && Object.hasOwn(value, 'prototype');
+}
