@@ -114,15 +114,18 @@ async function runTogether(
   const { code, output } = await run('--conditions=@millrace/source', runner, list, results);
   const outcomes = JSON.parse(readFileSync(results, 'utf8')) as readonly SnippetOutcome[];
   const next = group[outcomes.length]?.[1];
-  // A snippet that throws ends the process. Its error is reported, and those after it do not run.
-  if (next !== undefined && outcomes.at(-1)?.error === undefined) {
+  const isBroken = outcomes.at(-1)?.error !== undefined;
+  if (next !== undefined && !isBroken) {
     const place = `${next.document}:${next.line}`;
     throw new Error(`The snippets stopped at ${place} with exit code ${code}: ${output}`);
   }
-  return group.flatMap(([, snippet], index) => {
-    const outcome = outcomes[index];
-    return outcome === undefined ? [] : [{ ...outcome, snippet }];
+  const ran = outcomes.flatMap((outcome, index) => {
+    const snippet = group[index]?.[1];
+    return snippet === undefined ? [] : [{ ...outcome, snippet }];
   });
+  // A snippet that throws ends its process. Those after it run in the next one.
+  const rest = group.slice(outcomes.length);
+  return rest.length === 0 ? ran : [...ran, ...(await runTogether(folder, `${name}-`, rest))];
 }
 
 /** A snippet that never ends is stopped after this time, and the error names it. */
