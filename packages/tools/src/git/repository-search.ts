@@ -18,7 +18,7 @@ export interface FoundRepository {
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
 /** Maximum number of repositories of which places are guarded. */
-export const maxRepositories = 300;
+export const maxRepositories = 200;
 
 /** Options of `RepositorySearch`. */
 interface SearchOptions {

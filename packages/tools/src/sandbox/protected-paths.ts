@@ -167,10 +167,13 @@ class Planner {
 
   plan(): GuardPlan {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
-    const isCovered = (path: string, by: GuardedPath['guard']) =>
-      all.some(
-        (other) => other.guard === by && isBelow(other.path, path) && !this.#isShown(path, other),
-      );
+    const isCovered = (path: string, by: GuardedPath['guard']) => {
+      for (let at = dirname(path); dirname(at) !== at; at = dirname(at)) {
+        const above = this.#guarded.get(at);
+        if (above?.guard === by && !this.#isShown(path, above)) return true;
+      }
+      return false;
+    };
     // What is below a hidden folder does not exist for the command. What is below a read-only
     // folder needs no guard, and a mount for a pinned path would make it writable again.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
