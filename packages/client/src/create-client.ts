@@ -1,4 +1,10 @@
-import { type JsonObject, randomIds, type TraceContext } from '@millrace/core';
+import {
+  assertOptionNames,
+  type JsonObject,
+  type OptionNames,
+  randomIds,
+  type TraceContext,
+} from '@millrace/core';
 import { ClientError } from './contract/client-error.ts';
 import type { AgentInfo, Task, TaskStatus, TaskSummary } from './contract/server-types.ts';
 import type { Cancelable, CommandOptions, TaskHandle } from './contract/task-handle.ts';
@@ -38,6 +44,20 @@ export interface ClientOptions {
   /** Events that trigger an early reconnect. Default: the events of the page. */
   readonly wakeUps?: WakeUps | undefined;
 }
+
+const optionNames: OptionNames<ClientOptions> = {
+  url: true,
+  token: true,
+  fetch: true,
+  clock: true,
+  random: true,
+  backOff: true,
+  heartbeatMs: true,
+  lingerMs: true,
+  answerTimeoutMs: true,
+  trace: true,
+  wakeUps: true,
+};
 
 /** Selects the tasks of a list. */
 export interface TaskFilter {
@@ -87,6 +107,9 @@ export interface Client {
  * items } = await task.until(({ isRunning, items }) => items.length > 1 && !isRunning);
  */
 export function createClient(options: ClientOptions): Client {
+  assertOptionNames('createClient', options, optionNames, (message, option) => {
+    return new ClientError('bad_option', message, { option });
+  });
   const { heartbeatMs = 15_000, lingerMs = 5000, wakeUps = pageWakeUps } = options;
   const http = new Http({
     url: options.url,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { SpanExporter } from '@millrace/agent';
-import { type Ids, randomIds } from '@millrace/core';
+import { assertOptionNames, type Ids, type OptionNames, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
@@ -106,6 +106,9 @@ export interface Server {
  * const { url } = await server.listen({ port: 0 });
  */
 export function createServer(options: ServerOptions): Server {
+  assertOptionNames('createServer', options, optionNames, (message, option) => {
+    return new ServerError('invalid', message, { option });
+  });
   const {
     agents = [],
     tokens: operatorTokens,
@@ -157,6 +160,26 @@ function graceMsFor(limits: ServerOptions['limits']): number {
 }
 
 /** Callers without types can omit the tokens. */
+const optionNames: OptionNames<ServerOptions> = {
+  agents: true,
+  log: true,
+  rows: true,
+  tokens: true,
+  secret: true,
+  agentNetworks: true,
+  hosts: true,
+  origins: true,
+  page: true,
+  limits: true,
+  streamLimits: true,
+  requestLog: true,
+  onDiagnostic: true,
+  exporter: true,
+  clock: true,
+  ids: true,
+  random: true,
+};
+
 function tokensMissing(): ServerError {
   const message =
     "Cannot create a server without `tokens`. Set it to [createToken()], or to 'none' if every user of this machine may use the agents";

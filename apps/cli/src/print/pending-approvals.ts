@@ -1,11 +1,19 @@
-import { type SessionId, type ToolCallId, type ToolCallPart, transcript } from '@millrace/core';
+import {
+  type AskingAgent,
+  type SessionId,
+  type ToolCallId,
+  type ToolCallPart,
+  toolCallPart,
+  transcript,
+} from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { readRecords } from '../store/session-records.ts';
 
 export interface PendingApproval {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly reason?: string | undefined;
+  /** The sub-agent that asks. */
+  readonly from?: AskingAgent | undefined;
 }
 
 /** Returns the calls of a session that wait for approval, from any run. */
@@ -13,21 +21,8 @@ export async function pendingApprovals(
   log: Log,
   session: SessionId,
 ): Promise<readonly PendingApproval[]> {
-  const pending = new Map<string, PendingApproval>();
-  for await (const { fact } of readRecords(log, session)) {
-    switch (fact?.type) {
-      case 'approval_asked':
-        pending.set(fact.toolCallId, fact);
-        break;
-      case 'approval_answered':
-      case 'tool_call_rejected':
-      case 'tool_execution_started':
-        pending.delete(fact.toolCallId);
-        break;
-      default:
-    }
-  }
-  return [...pending.values()];
+  if ((await log.info(session)) === undefined) return [];
+  return (await snapshot(log, session)).asked;
 }
 
 /**
@@ -42,10 +37,11 @@ export async function approvePending(
   const pending = await pendingApprovals(log, session);
   if (pending.length === 0) return;
   const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
-  for (const { toolCallId } of pending) {
-    const call = parts.findLast(
-      (part) => part.kind === 'tool_call' && part.toolCallId === toolCallId,
-    );
+  for (const { toolCallId, name, from } of pending) {
+    const call =
+      from === undefined
+        ? parts.findLast((part) => part.kind === 'tool_call' && part.toolCallId === toolCallId)
+        : toolCallPart(toolCallId, name, from.input);
     if (call?.kind !== 'tool_call' || !(await allows(call))) continue;
     const command = { type: 'approve', toolCallId, by: 'a rule' };
     await log.submit(session, command, crypto.randomUUID());

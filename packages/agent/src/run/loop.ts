@@ -1,4 +1,4 @@
-import type { DraftRecord, LogRecord, PartId, SessionId, Stop } from '@millrace/core';
+import type { DraftRecord, LogRecord, PartId, SessionId, Stop, ToolCallPart } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../contract/agent-error.ts';
@@ -23,6 +23,13 @@ const maxRepairs = 2;
  */
 const maxIdleSteps = 10;
 
+interface RunLoopOptions {
+  /** Stops the requests and tools of the run. */
+  readonly abort: () => void;
+  /** Resolves when the commands of this process are on the log and folded. Default: at once. */
+  readonly flushCommands?: (() => Promise<void>) | undefined;
+}
+
 /**
  * The loop of a run: decides the next action, performs it, and repeats until the run is finished or
  * parked.
@@ -32,6 +39,7 @@ export class RunLoop {
   readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
   readonly #compactor: Compactor;
+  readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
@@ -44,8 +52,9 @@ export class RunLoop {
   /** The value that user code threw and that ended the run. */
   #cause: unknown;
 
-  constructor(context: RunContext, abort: () => void) {
+  constructor(context: RunContext, { abort, flushCommands = async () => {} }: RunLoopOptions) {
     this.#context = context;
+    this.#flushCommands = flushCommands;
     this.#commands = new CommandHandler(context, abort);
     this.#request = new TurnRequest(context);
     this.#compactor = new Compactor(context);
@@ -163,7 +172,7 @@ export class RunLoop {
         return undefined;
       case 'answer': {
         const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
-        if (answered !== 'parked' || this.#context.phase.isAborting) return undefined;
+        if (answered !== 'parked' || !(await this.#stillWaits(action.calls))) return undefined;
         return this.#finishRun({ reason: 'parked', cause: 'approval' });
       }
       case 'reject':
@@ -175,6 +184,21 @@ export class RunLoop {
       case 'finish_run':
         return this.#conclude(action.stop);
     }
+  }
+
+  /**
+   * Whether all calls still wait, after the commands that are being submitted have arrived. A program
+   * that resumes a parked run and approves a call at once does not find it parked again.
+   */
+  async #stillWaits(calls: readonly ToolCallPart[]): Promise<boolean> {
+    const { journal, phase } = this.#context;
+    await this.#flushCommands();
+    await this.#commands.handleQueued();
+    await journal.settled();
+    const decided = calls.some(
+      ({ toolCallId }) => journal.loop.turn?.calls.get(toolCallId)?.answer !== undefined,
+    );
+    return !decided && !phase.isAborting;
   }
 
   /** User code threw. The log still works, so the run is ended properly. */

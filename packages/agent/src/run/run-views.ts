@@ -7,17 +7,23 @@ import {
   type FoldState,
   type Item,
   isMillraceError,
+  type JsonValue,
   noUsage,
   type Part,
   type SessionId,
   type Stop,
+  type ToolCallId,
+  type ToolResultPart,
   toArray,
   totalUsage,
   transcript,
   type Usage,
+  usageByAgent,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { RunResult } from '../contract/run.ts';
+import type { FinishedResult, RunResult } from '../contract/run.ts';
+import type { PendingApproval, ToolCall } from '../contract/typed-tools.ts';
+import { LiveValues } from './live-values.ts';
 
 interface RunEventSource {
   readonly log: Log;
@@ -43,16 +49,17 @@ export async function* runEvents({
   if (before === undefined) return;
   const { session, through: from } = before;
   const folder = new Folder(before);
+  const live = new LiveValues();
   const own = (batch: Batch) => (ended.aborted ? cutBatch(batch, through()) : batch);
   for await (const batch of log.follow(session, { from, signal: ended })) {
-    for (const event of eventsOf(folder, own(batch))) yield event;
+    for (const event of eventsOf(folder, own(batch), live)) yield event;
     if (ended.aborted && folder.state.through >= through()) return;
   }
   // The run ended while this reader was behind. The remaining records are on the log.
   while (folder.state.through < through()) {
     const batch = await log.read(session, { from: folder.state.through });
     if (batch.through <= folder.state.through) return;
-    for (const event of eventsOf(folder, own(batch))) yield event;
+    for (const event of eventsOf(folder, own(batch), live)) yield event;
   }
 }
 
@@ -62,17 +69,21 @@ function cutBatch({ after, through, records }: Batch, last: number): Batch {
   return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
 }
 
-function eventsOf(folder: Folder, batch: Batch): readonly AgentEvent[] {
+function eventsOf(folder: Folder, batch: Batch, live: LiveValues): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
-  folder.addBatch(batch, (old, record, state) => events.push(...agentEvents(old, record, state)));
+  folder.addBatch(batch, (old, record, state) => {
+    for (const event of agentEvents(old, record, state)) live.add(event, events);
+  });
   return events;
 }
 
 /** The parts of a result that are not in the session state. */
-interface RunOutcome {
+export interface RunOutcome {
   /** The validated answer. */
   readonly value: unknown;
+  /** The last error of the run. */
   readonly error: ErrorInfo | undefined;
+  /** The value that user code threw. */
   readonly cause: unknown;
 }
 
@@ -85,21 +96,84 @@ export function createRunResult(
   { value: answered, error, cause }: RunOutcome,
 ): RunResult {
   const known = new Set([...toArray(before.items), ...input].map(({ id }) => id));
-  const items = transcript(after).filter(({ id }) => !known.has(id));
+  const all = transcript(after);
+  const items = all.filter(({ id }) => !known.has(id));
   const last = items.findLast(({ kind }) => kind === 'assistant');
-  const text = joinText(last?.parts ?? []);
-  const value = stop.reason === 'stop' && answered !== undefined ? { value: answered } : {};
+  const since = attemptsSince(after, before);
+  const fields = {
+    session: after.session,
+    stop,
+    text: joinText(last?.parts ?? []),
+    items,
+    toolCalls: toolCallsOf(all, before, input),
+    pendingApprovals: pendingApprovalsOf(after),
+    ...{ usage: totalUsage(since), usageByAgent: usageByAgent(since) },
+  };
+  const { reason } = stop;
+  if (reason === 'stop') {
+    const finished = { ...fields, reason, ...(answered === undefined ? {} : { value: answered }) };
+    return finished as FinishedResult;
+  }
+  if (reason !== 'error') return { ...fields, reason };
   const thrown = cause === undefined ? {} : { cause };
-  const why = stop.reason === 'error' && error ? { error, ...thrown } : {};
-  const usage = usageSince(after, before);
-  return { session: after.session, stop, text, ...value, items, usage, ...why };
+  return { ...fields, reason, error: error ?? errorOfStop(stop), ...thrown };
+}
+
+/** The error of a run whose log does not say more. */
+function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
+  return { code: cause, message: `The run ended with the error ${cause}` };
+}
+
+/** The calls that wait for an approval, with their inputs. */
+function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
+  if (state.asked.length === 0) return [];
+  const inputs = inputsOf(transcript(state));
+  return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
+    ...{ toolCallId, name, input: from === undefined ? inputs.get(toolCallId) : from.input },
+    ...(reason !== undefined && { reason }),
+    ...(rule !== undefined && { rule }),
+  }));
+}
+
+/** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
+function toolCallsOf(
+  items: readonly Item[],
+  before: FoldState,
+  input: readonly Item[],
+): readonly ToolCall[] {
+  const results = resultsOf(items.flatMap(({ parts }) => parts));
+  if (results.length === 0) return [];
+  const committed = toArray(before.items).flatMap(({ parts }) => parts.map(({ part }) => part));
+  const earlier = resultsOf([...committed, ...input.flatMap(({ parts }) => parts)]);
+  const known = new Set(earlier.map(({ toolCallId }) => toolCallId));
+  const inputs = inputsOf(items);
+  return results
+    .filter(({ toolCallId }) => !known.has(toolCallId))
+    .map(({ toolCallId, name, text, isError, value, metadata }) => ({
+      ...{ ok: !isError, toolCallId, name, text },
+      // Who approved the call may have changed its input.
+      input: metadata?.['changedInput'] ?? inputs.get(toolCallId),
+      ...(value !== undefined && { value }),
+    }));
+}
+
+function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPart[] {
+  return parts.flatMap((part) => (part?.kind === 'tool_result' && !part.partial ? part : []));
+}
+
+function inputsOf(items: readonly Item[]): ReadonlyMap<ToolCallId, JsonValue | undefined> {
+  const calls = items.flatMap(({ parts }) => parts.filter((part) => part.kind === 'tool_call'));
+  return new Map(calls.map(({ toolCallId, input }) => [toolCallId, input]));
 }
 
 /** The result if the log failed or another process has the lease. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
-  const stop = { reason: 'error', cause: info.code } as const;
-  return { session, stop, text: '', items: [], usage: noUsage, error: info, cause: error };
+  const reason = 'error';
+  const stop = { reason, cause: info.code } as const;
+  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const counts = { usage: noUsage, usageByAgent: [] };
+  return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };
 }
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
@@ -118,7 +192,11 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
 
 /** Usage of the attempts since an earlier state of the same session. */
 export function usageSince(state: FoldState, before: FoldState): Usage {
+  return totalUsage(attemptsSince(state, before));
+}
+
+function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
   const known = toArray(before.usage).length;
   const since = toArray(state.usage).slice(known);
-  return totalUsage({ ...state, usage: { before: undefined, chunk: since } });
+  return { usage: { before: undefined, chunk: since } };
 }

@@ -1,6 +1,7 @@
 import type { Bus } from '../contract/bus.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
+import { assertNames } from '../engine/check-options.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
@@ -81,6 +82,10 @@ const unreferencedBlobMs = 24 * 3_600_000;
  * @example const log = postgresLog({ url: 'postgres://user:password@host:5432/database' });
  */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
+  assertNames('postgresLog', options, {
+    ...{ url: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
+    ...{ retryMs: true, maxReaders: true, pollIntervalMs: true, onPoint: true },
+  });
   return new PostgresStoreLog(options);
 }
 

@@ -5,6 +5,7 @@ import {
   foldBatch,
   type LogRecord,
   type SessionId,
+  sessionId,
   validate,
 } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
@@ -17,7 +18,7 @@ import { decodeHeader, type SessionHeader } from './session-header.ts';
 /** Options of `importSession`. */
 export interface ImportOptions {
   /** The id of the imported session. Default: its original id. */
-  readonly into?: SessionId | undefined;
+  readonly into?: string | undefined;
 }
 
 /**
@@ -33,7 +34,7 @@ export async function importSession(
   lines: LineSource,
   { into }: ImportOptions = {},
 ): Promise<SessionInfo> {
-  const reader = new SessionReader(log, into);
+  const reader = new SessionReader(log, into === undefined ? undefined : sessionId(into));
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
   const { session, header, records } = reader.end(last + 1);
   await assertBlobs(log, reader.blobs);

@@ -4,12 +4,12 @@ import { anthropicCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { anthropicFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
+import { assertProviderOptions, copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { serverId } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { storedType } from './content.ts';
 import { anthropicHost, type MessagesHost } from './host.ts';
-import { type AnthropicOptions, traitsOf } from './options.ts';
+import { type AnthropicOptions, anthropicOptionNames, traitsOf } from './options.ts';
 import { anthropicRequest, filesRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
@@ -22,6 +22,7 @@ import { outputToolName } from './tools.ts';
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
+  assertProviderOptions('anthropic', options, anthropicOptionNames);
   return messagesProvider(options, anthropicHost);
 }
 

@@ -5,7 +5,13 @@ import { geminiCounter } from '../tokens/token-counter.ts';
 import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
 import { geminiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
+import {
+  apiOptionNames,
+  assertProviderOptions,
+  copyOptions,
+  requireApiKey,
+  unlessAuthorized,
+} from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { takesFile } from './content.ts';
@@ -24,6 +30,8 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
+  const own = { uploads: true, extraTools: true } as const;
+  assertProviderOptions('gemini', options, { ...apiOptionNames, ...own });
   const { model, headers, apiKey, baseUrl, extraTools = [] } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
@@ -61,6 +69,11 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'weather', location: 'global' });
  */
 export function vertex(options: VertexOptions): Provider {
+  const { apiKey: _key, ...names } = apiOptionNames;
+  assertProviderOptions('vertex', options, {
+    ...{ ...names, extraTools: true, project: true, location: true, accessToken: true },
+    streamFunctionCallArguments: true,
+  });
   const { model, headers, accessToken, baseUrl, extraTools = [], ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;

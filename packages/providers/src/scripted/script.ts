@@ -4,7 +4,8 @@ import type { ProviderError, ProviderErrorKind } from '../contract/provider-erro
 
 /**
  * The answer of a scripted provider to one request. A string stands for a response with one text
- * part. A function creates the answer from the request.
+ * part. If the request has an `output` schema, the text is JSON and becomes a structured part, as with
+ * real providers. A function creates the answer from the request.
  */
 export type ScriptEntry =
   | string

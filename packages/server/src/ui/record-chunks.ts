@@ -19,6 +19,7 @@ import { beginChunks, streamKind, textChunks, toolInputEnd, wholeChunks } from '
 import {
   approvalAnswerChunks,
   approvalRequestChunks,
+  closedQuestionChunks,
   hasStep,
   isInStep,
   isStepItem,
@@ -92,8 +93,13 @@ function runFactChunks(
       return hasStep(before, turn) ? restateStep(after) : [];
     case 'approval_asked':
       return approvalRequestChunks(after, fact);
-    case 'approval_answered':
-      return approvalAnswerChunks(before, fact);
+    case 'approval_answered': {
+      const closed = closedQuestionChunks(before, after);
+      return closed.length > 0 ? closed : approvalAnswerChunks(before, fact);
+    }
+    case 'tool_call_rejected':
+    case 'tool_execution_finished':
+      return closedQuestionChunks(before, after);
     default:
       return [];
   }

@@ -1,4 +1,4 @@
-import type { AskedApproval, Fact, FoldState, ItemState } from '@millrace/core';
+import type { AskedApproval, Fact, FoldState, ItemState, ToolCallId } from '@millrace/core';
 import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
@@ -75,22 +75,40 @@ export function steeringChunks(state: FoldState, item: ItemState): readonly UiCh
   return parts.length === 0 ? [] : [{ type: 'steering-message', id: item.id, parts }];
 }
 
-type ApprovalQuestion = Pick<AskedApproval, 'toolCallId'> & {
+type ApprovalQuestion = Pick<AskedApproval, 'toolCallId' | 'name'> & {
   readonly reason?: string | undefined;
+  readonly from?: AskedApproval['from'];
 };
 type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
 
 /**
  * Asks for an approval. A call has one question at a time, so the call's id is also the approval's
- * id.
+ * id. The call of a sub-agent is on another log. It is in the message while its question is pending.
  */
 export function approvalRequestChunks(
   state: FoldState,
-  { toolCallId, reason }: ApprovalQuestion,
+  { toolCallId, name: toolName, reason, from }: ApprovalQuestion,
 ): readonly UiChunk[] {
-  if (!hasCall(state, toolCallId)) return [];
+  if (from === undefined && !hasCall(state, toolCallId)) return [];
   const why = reason === undefined ? {} : { reason };
-  return [{ type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
+  const request = { type: 'tool-approval-request', toolCallId, approvalId: toolCallId } as const;
+  const call = from === undefined ? [] : childCallChunks(state, from, { toolCallId, toolName });
+  return [...call, { ...request, ...why }];
+}
+
+/**
+ * The call of a sub-agent. The call that runs the sub-agent gets an output for now, because the
+ * AI SDK sends answers only when no other call of the step is unfinished. The real output replaces it.
+ */
+function childCallChunks(
+  state: FoldState,
+  { input, toolCallId: caller }: NonNullable<AskedApproval['from']>,
+  call: { readonly toolCallId: ToolCallId; readonly toolName: string },
+): readonly UiChunk[] {
+  const output = `${call.toolName} waits for an approval.`;
+  const waiting: UiChunk = { type: 'tool-output-available', toolCallId: caller, output };
+  const before = hasCall(state, caller) ? [waiting] : [];
+  return [...before, { type: 'tool-input-available', ...call, input }];
 }
 
 /** All pending approvals. */
@@ -103,9 +121,18 @@ export function approvalAnswerChunks(
   before: FoldState,
   { toolCallId, decision, reason }: Omit<ApprovalAnswered, 'type' | 'name'>,
 ): readonly UiChunk[] {
-  const isAsked = before.asked.some((one) => one.toolCallId === toolCallId);
-  if (!isAsked || !hasCall(before, toolCallId)) return [];
+  const asked = before.asked.find((one) => one.toolCallId === toolCallId);
+  const isShown = asked?.from !== undefined || hasCall(before, toolCallId);
+  if (asked === undefined || !isShown) return [];
   const why = reason === undefined ? {} : { reason };
   const approved = decision === 'allow';
   return [{ type: 'tool-approval-response', approvalId: toolCallId, approved, ...why }];
+}
+
+/** Removes the calls of sub-agents from the step when their questions are no longer pending. */
+export function closedQuestionChunks(before: FoldState, after: FoldState): readonly UiChunk[] {
+  if (before.asked === after.asked) return [];
+  const isClosed = ({ from, toolCallId }: AskedApproval) =>
+    from !== undefined && !after.asked.some((one) => one.toolCallId === toolCallId);
+  return before.asked.some(isClosed) ? restateStep(after) : [];
 }

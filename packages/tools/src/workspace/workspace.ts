@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { AgentError } from '@millrace/agent';
 import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { folderOpener } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
@@ -79,8 +80,9 @@ export interface WorkspaceOptions {
  * const workspace = createWorkspace({ root: '.' });
  * const tools = [readTool(workspace), editTool(workspace), grepTool({ workspace })];
  */
-export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
-  const root = realRoot(given);
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  assertKnownOptions('createWorkspace', options, { root: true });
+  const root = realRoot(options.root);
   const openRoot = folderOpener(root);
   const resolve = (path: string) => resolvePath(root, path);
   const resolveForWriting = async (path: string) => {

@@ -49,6 +49,10 @@ export interface PendingApproval {
   readonly reason: string | undefined;
   /** The permission rule that a lasting answer would grant, as the policy wrote it. */
   readonly rule: string | undefined;
+  /** Set if a sub-agent asks: the names of the agents, down to the one that asks. */
+  readonly agents?: readonly string[] | undefined;
+  /** Set if a sub-agent asks: the call that runs it. */
+  readonly of?: ToolCallId | undefined;
   /** An answer was submitted and is not processed yet. */
   readonly isAnswered: boolean;
 }

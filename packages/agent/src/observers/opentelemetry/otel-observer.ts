@@ -17,7 +17,7 @@ export interface OpenTelemetryOptions {
    * but have random ids.
    */
   readonly ids?: RunSpanIds | undefined;
-  /** The name of the main agent in spans. Default: none. */
+  /** The name of the main agent in spans. Default: the agent's own name. */
   readonly agentName?: string | undefined;
   /** Records messages, tool arguments and tool results, which may be private. Default: false. */
   readonly recordContent?: boolean | undefined;

@@ -111,7 +111,8 @@ function waitsForApproval({ run, asked, items }: FoldState): boolean {
   if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
     return false;
   const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
-  const settled = new Set<string>(asked.map(({ toolCallId }) => toolCallId));
+  // A call whose sub-agent asks waits too.
+  const settled = new Set<string>(asked.map((one) => one.from?.toolCallId ?? one.toolCallId));
   for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
   return parts.every((part) => part.kind !== 'tool_call' || settled.has(part.toolCallId));
 }
