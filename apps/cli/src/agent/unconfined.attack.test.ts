@@ -1,8 +1,10 @@
 import { toolCallId } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { bashTool, createWorkspace } from '@millrace/tools';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../config/load-config.ts';
 import { ruleFromText } from '../config/rule-text.ts';
-import { folderWith } from '../testing/test-agent.ts';
+import { folderWith, testAgent } from '../testing/test-agent.ts';
 import type { Unconfined } from './command-sandbox.ts';
 import { createSessionPolicy } from './session-policy.ts';
 
@@ -17,10 +19,8 @@ async function rulingOn(command: string, unconfined: Unconfined, ...allow: reado
     ...{ workspace, rules, saveRule: nothing, deleteRule: nothing },
     ...{ isConfined: false, unconfined },
   });
-  const call = {
-    ...{ kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' },
-    arguments: JSON.stringify({ command }),
-  } as const;
+  const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
+  const call = { ...part, arguments: JSON.stringify({ command }) };
   const tool = bashTool({ workspace });
   const ruling = await policy.approve({ call, tool, input: { command }, summary: command });
   return typeof ruling === 'string' ? { decision: ruling, reason: '' } : ruling;
@@ -57,3 +57,21 @@ test('without a sandbox, each question about a command says so', async () => {
   });
   expect(await rulingOn('npm test', missing, 'bash')).toMatchObject({ decision: 'allow' });
 });
+
+test.for([
+  ['park', 1],
+  ['wait', 0],
+] as const)(
+  'a run without a chat reports that nothing confines commands: %s',
+  async ([approve, count]) => {
+    const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
+    Object.defineProperty(process, 'platform', { ...platform, value: 'sunos' });
+    onTestFinished(() => void Object.defineProperty(process, 'platform', platform));
+    const cwd = folderWith();
+    const config = await loadConfig({ args: {}, env: { HOME: folderWith() }, cwd });
+    const provider = scriptedProvider([]);
+    const { problems, protection } = await testAgent({ provider, config, cwd, approve });
+    expect(protection).toBe('Commands are not confined: there is no sandbox for sunos.');
+    expect(problems.filter((one) => one === protection)).toHaveLength(count);
+  },
+);
