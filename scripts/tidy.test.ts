@@ -12,7 +12,7 @@ const layers: readonly (readonly string[])[] = [
   ['@millrace/tools', '@millrace/server', '@millrace/client'],
   ['@millrace/temporal'],
   ['@millrace/openai-agents'],
-  ['millrace', '@millrace/web'],
+  ['millrace', '@millrace/cli', '@millrace/web'],
 ];
 
 /** These packages also run in browsers. */

@@ -16,6 +16,7 @@ import {
   assertProviders,
   providerHint,
 } from './check-settings.ts';
+import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
@@ -45,9 +46,7 @@ import {
   submitDecision,
 } from './input/submit-command.ts';
 import { assertKnownOptions } from './known-options.ts';
-import { replay } from './replay/replay.ts';
 import { registerSettings } from './run/agent-registry.ts';
-import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
@@ -203,6 +202,8 @@ export function createAgent<
     replay: async (session, runOptions = {}) => {
       assertKnownOptions<ReplayOptions>('agent.replay', runOptions, { observers: true });
       const id = sessionId(session);
+      // Few programs replay sessions, so bundlers can leave this out of what loads at the start.
+      const { replay } = await import('./replay/replay.ts');
       return replay(settings, id, await readRecords(log, id), runOptions);
     },
   };

@@ -16,6 +16,7 @@ export type {
   Run,
   RunInput,
   RunResult,
+  UiStreamOptions,
   UnfinishedResult,
 } from './contract/run.ts';
 export { RunError, type RunErrorCode } from './contract/run-error.ts';

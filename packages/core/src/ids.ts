@@ -116,6 +116,12 @@ export function countingIds(): Ids {
   });
 }
 
+/**
+ * Bytes in memory of their own, as `new Uint8Array(length)` creates them. Since TypeScript 5.7 this
+ * is `Uint8Array<ArrayBuffer>`. Older versions have no such type argument.
+ */
+export type NewBytes = ReturnType<Uint8ArrayConstructor['of']>;
+
 const digits32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
@@ -124,7 +130,7 @@ const digits32 = '0123456789abcdefghjkmnpqrstvwxyz';
  *
  * @example randomIds((bytes) => crypto.getRandomValues(bytes));
  */
-export function randomIds(fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): Ids {
+export function randomIds(fill: (bytes: NewBytes) => Uint8Array): Ids {
   return createIds((_kind, digits) =>
     Array.from(fill(new Uint8Array(digits)), (byte) => digits32.charAt(byte & 31)).join(''),
   );

@@ -48,6 +48,7 @@ export {
   isId,
   isPartId,
   itemId,
+  type NewBytes,
   type PartId,
   partId,
   type RunId,

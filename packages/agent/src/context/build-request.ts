@@ -149,6 +149,11 @@ export function applyCompaction(
 
 export const summaryId: ItemId = itemId('summary');
 
+/** The default prompt for a summary. */
+export const summaryPrompt: string =
+  'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
+  'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
+
 function summaryItem(text: string): Item {
   return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };
 }

@@ -93,6 +93,18 @@ export interface DenyOptions {
   readonly by?: string | undefined;
 }
 
+/** Options of `Run.toUIMessageStreamResponse`. */
+export interface UiStreamOptions {
+  /**
+   * The id of the message that the client shows and that this run continues, for example after an
+   * approval. The stream then restates the current step, not the whole message. Default: the client
+   * shows none.
+   */
+  readonly messageId?: string | undefined;
+  /** Further headers of the response. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** The type of a new input for a call: that of its tool, or any JSON if only the id is known. */
 export type InputOfCall<Call> = Call extends { readonly input: infer Input } ? Input : JsonValue;
 
@@ -117,6 +129,22 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   readonly events: AsyncIterable<RunEvent<Live, Tools>>;
   /** Resolves when the run has ended, whether it succeeded or not. */
   readonly result: Promise<RunResult<Value, Tools>>;
+  /**
+   * The events as a stream of the platform. Like `events`, it starts at the run's first record and
+   * ends with the run. The reader sets the pace. Cancelling it does not stop the run.
+   */
+  toReadableStream(): ReadableStream<RunEvent<Live, Tools>>;
+  /**
+   * The events as Server-Sent Events: the body of a response with the type `text/event-stream`. Each
+   * event has one line of JSON, and its offset as id.
+   */
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * A response with the run as one message of the AI SDK's UI message stream, version 1, for
+   * `useChat`. The stream ends with the run, or when the run waits for an approval. A client that
+   * disconnects does not stop the run: pass `signal: request.signal` to `agent.run` for that.
+   */
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response;
   /** Resolves with the text of the last answer. Rejects with a `RunError` if the run did not finish. */
   text(): Promise<string>;
   /**

@@ -26,6 +26,7 @@ import type {
   Run,
   RunInput,
   RunResult,
+  UiStreamOptions,
 } from '../contract/run.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
@@ -53,7 +54,8 @@ import {
   runLeft,
   runOver,
 } from './run-errors.ts';
-import { createRunResult, failedResult, runEvents } from './run-views.ts';
+import { runStreams } from './run-streams.ts';
+import { createRunResult, failedResult, type RunEventSource, runEvents } from './run-views.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -122,12 +124,32 @@ export class LiveRun implements Run {
   }
 
   get events(): AsyncIterable<AgentEvent> {
+    const source = this.#source();
+    return { [Symbol.asyncIterator]: () => runEvents(source) };
+  }
+
+  toReadableStream(): ReadableStream<AgentEvent> {
+    return this.#streams().toReadableStream();
+  }
+
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#streams().toEventStream();
+  }
+
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response {
+    return this.#streams().toUIMessageStreamResponse(options);
+  }
+
+  #streams(): ReturnType<typeof runStreams> {
+    return runStreams(this.#source(), this.result);
+  }
+
+  #source(): RunEventSource {
     const { log } = this.#settings;
     const through = () => this.#through;
     const initialState = this.#opened.promise.then(({ before }) => before);
     initialState.catch(() => {});
-    const source = { log, initialState, ended: this.#ended.signal, through };
-    return { [Symbol.asyncIterator]: () => runEvents(source) };
+    return { log, initialState, ended: this.#ended.signal, through };
   }
 
   async text(): Promise<string> {

@@ -10,7 +10,7 @@ import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
 import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
 import { CommandHandler } from './commands.ts';
-import { Compactor } from './compaction.ts';
+import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
 import { checkAnswer, repairItem } from './output.ts';
 import { failedStop, failureDrafts } from './recovery.ts';
@@ -38,7 +38,8 @@ export class RunLoop {
   readonly #context: RunContext;
   readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
-  readonly #compactor: Compactor;
+  /** Loaded for agents that compact, and for a command that asks for it. */
+  #compactor: Compactor | undefined;
   readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
@@ -57,7 +58,6 @@ export class RunLoop {
     this.#flushCommands = flushCommands;
     this.#commands = new CommandHandler(context, abort);
     this.#request = new TurnRequest(context);
-    this.#compactor = new Compactor(context);
   }
 
   get cause(): unknown {
@@ -80,6 +80,7 @@ export class RunLoop {
     this.#isDriving = true;
     this.#repairs = repairs;
     await this.#commands.handleQueued();
+    if (this.#context.settings.compaction !== undefined) await this.#loadCompactor();
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, phase } = this.#context;
@@ -151,7 +152,20 @@ export class RunLoop {
     // Checked only between turns, because it reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
-    return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
+    return {
+      loop,
+      unanswered,
+      hasCalls,
+      limit,
+      isLong: isBetween && this.#compactor?.isDue === true,
+    };
+  }
+
+  async #loadCompactor(): Promise<Compactor> {
+    if (this.#compactor !== undefined) return this.#compactor;
+    const { Compactor } = await import('./compaction.ts');
+    this.#compactor ??= new Compactor(this.#context);
+    return this.#compactor;
   }
 
   /** Performs an action. Returns the run's stop if it was the last one. */
@@ -165,7 +179,11 @@ export class RunLoop {
         return undefined;
       case 'compact':
         if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
-        await this.#compactor.compact(action.turn, this.#request.provider, action.keys.length > 0);
+        await (await this.#loadCompactor()).compact(
+          action.turn,
+          this.#request.provider,
+          action.keys.length > 0,
+        );
         return undefined;
       case 'request':
         await this.#makeRequest(action.turn);

@@ -19,13 +19,15 @@ import {
   transcript,
   type Usage,
   usageByAgent,
+  type View,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { FinishedResult, RunResult } from '../contract/run.ts';
 import type { PendingApproval, ToolCall } from '../contract/typed-tools.ts';
 import { LiveValues } from './live-values.ts';
 
-interface RunEventSource {
+/** Where the views of a run read its records. */
+export interface RunEventSource {
   readonly log: Log;
   /** The session state before the run. Rejects if the run could not start. */
   readonly initialState: Promise<FoldState>;
@@ -33,33 +35,44 @@ interface RunEventSource {
   readonly ended: AbortSignal;
   /** The offset of the run's last record so far. */
   readonly through: () => number;
+  /** Aborts when the reader leaves. */
+  readonly left?: AbortSignal | undefined;
+}
+
+/** The events of a run from its first record on, for one reader. */
+export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
+  const live = new LiveValues();
+  return runView(source, (before, record, after) => {
+    const events: AgentEvent[] = [];
+    for (const event of agentEvents(before, record, after)) live.add(event, events);
+    return events;
+  });
 }
 
 /**
- * The events of a run from its first record on, for one reader. The reader may start late and read
+ * A view of a run from its first record on, for one reader. The reader may start late and read
  * slowly.
  */
-export async function* runEvents({
-  log,
-  initialState,
-  ended,
-  through,
-}: RunEventSource): AsyncGenerator<AgentEvent> {
+export async function* runView<Event>(
+  { log, initialState, ended, through, left }: RunEventSource,
+  view: View<Event>,
+): AsyncGenerator<Event> {
   const before = await initialState.catch(() => undefined);
   if (before === undefined) return;
   const { session, through: from } = before;
   const folder = new Folder(before);
-  const live = new LiveValues();
   const own = (batch: Batch) => (ended.aborted ? cutBatch(batch, through()) : batch);
-  for await (const batch of log.follow(session, { from, signal: ended })) {
-    for (const event of eventsOf(folder, own(batch), live)) yield event;
+  const signal = left === undefined ? ended : AbortSignal.any([ended, left]);
+  for await (const batch of log.follow(session, { from, signal })) {
+    for (const event of eventsOf(folder, own(batch), view)) yield event;
     if (ended.aborted && folder.state.through >= through()) return;
   }
+  if (left?.aborted) return;
   // The run ended while this reader was behind. The remaining records are on the log.
   while (folder.state.through < through()) {
     const batch = await log.read(session, { from: folder.state.through });
     if (batch.through <= folder.state.through) return;
-    for (const event of eventsOf(folder, own(batch), live)) yield event;
+    for (const event of eventsOf(folder, own(batch), view)) yield event;
   }
 }
 
@@ -69,11 +82,9 @@ function cutBatch({ after, through, records }: Batch, last: number): Batch {
   return { after, through: last, records: records.filter(({ offset }) => offset <= last) };
 }
 
-function eventsOf(folder: Folder, batch: Batch, live: LiveValues): readonly AgentEvent[] {
-  const events: AgentEvent[] = [];
-  folder.addBatch(batch, (old, record, state) => {
-    for (const event of agentEvents(old, record, state)) live.add(event, events);
-  });
+function eventsOf<Event>(folder: Folder, batch: Batch, view: View<Event>): readonly Event[] {
+  const events: Event[] = [];
+  folder.addBatch(batch, (old, record, state) => events.push(...view(old, record, state)));
   return events;
 }
 

@@ -85,7 +85,7 @@ export interface TaskHandle {
    * events, with finished turns in short form. The iterator ends with the stream and throws its
    * error.
    */
-  events(options?: Cancelable): AsyncIterableIterator<AgentEvent, undefined>;
+  events(options?: Cancelable): AsyncIterableIterator<AgentEvent>;
   /** Resolves with the first snapshot that fits. Rejects if the stream ends or fails before. */
   until(fits: (snapshot: TaskSnapshot) => boolean, options?: Cancelable): Promise<TaskSnapshot>;
 

@@ -3,6 +3,7 @@ import { type AnthropicOptions, anthropicOptionNames } from '../anthropic/option
 import { messagesProvider } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { fault } from '../errors/wire-fault.ts';
+import { AwsEventStreamReader } from '../transport/aws-event-stream.ts';
 import { assertProviderOptions, environmentVariable, findApiKey } from '../wire/api-options.ts';
 import { encodedName, readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { type AwsIdentity, signForAws } from './aws-signature.ts';
@@ -70,7 +71,7 @@ function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost
       'authorization' in request.headers
         ? request
         : signForAws(request, { region: region(), credentials }),
-    framing: 'aws-event-stream',
+    frames: (options) => new AwsEventStreamReader(options),
   };
 }
 

@@ -3,7 +3,6 @@ import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import { geminiCounter } from '../tokens/token-counter.ts';
 import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
-import { geminiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
 import {
   apiOptionNames,
@@ -51,14 +50,13 @@ export function gemini(options: GeminiOptions): Provider {
     asksForHostedCalls: true,
     info: modelInfo('gemini', model, options),
   };
-  return withUploads(providerAt(endpoint, options), options.uploads, () =>
-    geminiFileApi({
-      provider: endpoint.provider,
-      transport: createTransport(options),
-      account: () => requestTo(endpoint, `${base}/files`, {}),
-      storedType: (type) => (takesFile(type) ? type : undefined),
-    }),
-  );
+  return withUploads(providerAt(endpoint, options), options.uploads, () => ({
+    api: 'gemini',
+    provider: endpoint.provider,
+    transport: createTransport(options),
+    account: () => requestTo(endpoint, `${base}/files`, {}),
+    storedType: (type) => (takesFile(type) ? type : undefined),
+  }));
 }
 
 /**

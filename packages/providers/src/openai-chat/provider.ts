@@ -2,7 +2,6 @@ import type { Provider } from '../contract/provider.ts';
 import { limitContext } from '../tokens/limit-context.ts';
 import { chatCounters } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
-import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
 import {
   apiOptionNames,
@@ -46,14 +45,13 @@ export function openaiChat(given: ChatOptions): Provider {
     },
     given,
   );
-  const uploading = withUploads(provider, given.uploads, () =>
-    openaiFileApi({
-      provider: dialect.id,
-      transport: createTransport(given),
-      account: filesRequestTo(dialect, options),
-      storedType: (type) => (takesFile(type, dialect) ? type : undefined),
-    }),
-  );
+  const uploading = withUploads(provider, given.uploads, () => ({
+    api: 'openai',
+    provider: dialect.id,
+    transport: createTransport(given),
+    account: filesRequestTo(dialect, options),
+    storedType: (type) => (takesFile(type, dialect) ? type : undefined),
+  }));
   return cutsRequests ? limitContext(uploading, { advice: ollamaAdvice }) : uploading;
 }
 

@@ -3,7 +3,6 @@ import type { Provider } from '../contract/provider.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { responsesCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
-import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
 import { apiOptionNames, assertProviderOptions, copyOptions } from '../wire/api-options.ts';
 import { dialectOf, filesRequestTo, httpRequestTo, infoAt } from '../wire/endpoint.ts';
@@ -54,14 +53,13 @@ export function openaiResponses(given: ResponsesOptions): Provider {
     },
     given,
   );
-  return withUploads(continued(provider, stored), given.uploads, () =>
-    openaiFileApi({
-      provider: dialect.id,
-      transport: createTransport(given),
-      account: filesRequestTo(dialect, options),
-      storedType: (type) => (takesFile(type) ? type : undefined),
-    }),
-  );
+  return withUploads(continued(provider, stored), given.uploads, () => ({
+    api: 'openai',
+    provider: dialect.id,
+    transport: createTransport(given),
+    account: filesRequestTo(dialect, options),
+    storedType: (type) => (takesFile(type) ? type : undefined),
+  }));
 }
 
 /** Sends the whole history if the provider has lost a stored response. */

@@ -13,6 +13,7 @@ import {
   toolCallPart,
   runId as toRunId,
 } from '@millrace/core';
+import { encodeChunk, uiHeaders } from '@millrace/core/streams';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessage } from 'ai';
@@ -30,7 +31,7 @@ import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
 import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { encodeChunk, uiHeaders, uiView } from './ui-view.ts';
+import { uiView } from './ui-view.ts';
 
 /** Text, reasoning and tools of a UI message, in order. */
 function contentOf(message: UIMessage | undefined): readonly unknown[] {

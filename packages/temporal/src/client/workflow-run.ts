@@ -8,8 +8,15 @@ import {
   RunError,
   type RunInput,
   type RunResult,
+  type UiStreamOptions,
 } from '@millrace/agent';
-import { approveCommand, createRunResult, denyCommand, toItems } from '@millrace/agent/steps';
+import {
+  approveCommand,
+  createRunResult,
+  denyCommand,
+  runStreams,
+  toItems,
+} from '@millrace/agent/steps';
 import {
   type AgentEvent,
   agentEvents,
@@ -52,6 +59,7 @@ export class WorkflowRun implements Run {
   readonly #options: WorkflowRunOptions;
   readonly #closed = new AbortController();
   #id: RunId = '' as RunId;
+  #through = 0;
 
   constructor(options: WorkflowRunOptions) {
     this.#options = options;
@@ -66,6 +74,27 @@ export class WorkflowRun implements Run {
   get events(): AsyncIterable<AgentEvent> {
     const events = this.#events.bind(this);
     return { [Symbol.asyncIterator]: events };
+  }
+
+  toReadableStream(): ReadableStream<AgentEvent> {
+    return this.#streams().toReadableStream();
+  }
+
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#streams().toEventStream();
+  }
+
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response {
+    return this.#streams().toUIMessageStreamResponse(options);
+  }
+
+  /** Like `events`, these streams start with the current state of the session. */
+  #streams(): ReturnType<typeof runStreams> {
+    const { log, session } = this.#options;
+    const initialState = snapshot(log, session);
+    initialState.catch(() => {});
+    const source = { log, initialState, ended: this.#closed.signal, through: () => this.#through };
+    return runStreams(source, this.result);
   }
 
   abort(reason?: string): Promise<void> {
@@ -189,7 +218,9 @@ export class WorkflowRun implements Run {
   /** Follows the log to the end of the last run. Wakes the workflow for every new command. */
   async #follow(from: number): Promise<Stop | undefined> {
     const { log, session, wake } = this.#options;
-    for await (const { records } of log.follow(session, { from, signal: this.#closed.signal })) {
+    const signal = this.#closed.signal;
+    for await (const { records, through } of log.follow(session, { from, signal })) {
+      this.#through = through;
       const facts = records.flatMap(({ fact }) => fact ?? []);
       if (facts.some(({ type }) => type === 'command_queued')) await wake(session);
       for (const fact of facts) if (fact.type === 'run_started') this.#id = fact.runId;

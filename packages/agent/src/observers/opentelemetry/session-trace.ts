@@ -12,8 +12,8 @@ import {
   spanIdOf,
   traceIdOf,
 } from '@millrace/core';
-import type { Attributes } from '@opentelemetry/api';
 import type { ObservedRun } from '../../contract/observer.ts';
+import type { Attributes } from '../../contract/telemetry.ts';
 import {
   ofAgent,
   ofCall,
