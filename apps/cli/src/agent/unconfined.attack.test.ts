@@ -22,7 +22,10 @@ async function rulingOn(command: string, unconfined: Unconfined, ...allow: reado
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const call = { ...part, arguments: JSON.stringify({ command }) };
   const tool = bashTool({ workspace });
-  const ruling = await policy.approve({ call, tool, input: { command }, summary: command });
+  const ruling = await policy.approve({
+    ...{ name: 'bash', call, tool },
+    ...{ input: { command }, summary: command },
+  });
   return typeof ruling === 'string' ? { decision: ruling, reason: '' } : ruling;
 }
 

@@ -121,7 +121,8 @@ async function decideOnLeaving(
     freeReading: false,
   });
   const command = commandOf({ tool, input: pending.input });
-  const leaving = { ...pending, call: { ...pending.call, name: tool }, input: { command } };
+  const call = { ...pending.call, name: tool };
+  const leaving = { ...pending, name: tool, call, input: { command } };
   const ruling = await approveByPolicy(strict, createWorkspace({ root: policy.root }))(leaving);
   if (typeof ruling === 'string' || ruling.decision !== 'ask') return ruling;
   const isRisk = strict.decide({ tool, input: { command } }).decision === 'allow';
