@@ -7,8 +7,9 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
+import { nameThatGitObeys } from './repository-protection.ts';
 import { suggestRule } from './suggest-rule.ts';
-import { isRemoteTool } from './tool-kinds.ts';
+import { isRemoteTool, toolKindOf } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
@@ -34,7 +35,10 @@ export function approveByPolicy(
 ): (call: PendingCall) => Promise<ApprovalDecision> {
   return async ({ call: { name: tool }, tool: called, input }) => {
     const leadsTo = await realPathOfCall({ tool, input }, workspace.root);
-    const call = { tool, input, leadsTo, isRemote: isRemoteTool(called) };
+    const isRemote = isRemoteTool(called);
+    const writes = toolKindOf(tool, policy.kinds, isRemote) === 'write' && leadsTo !== undefined;
+    const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
+    const call = { tool, input, leadsTo, obeyedName, isRemote };
     const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
