@@ -9,6 +9,7 @@ import {
 import { halted, raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
+import type { ToolContext } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
 import type { ResultSlots } from './result-slots.ts';
 import { runTool, stoppedEarly, type ToolRunResult } from './run-tool.ts';
@@ -41,7 +42,7 @@ interface ExecutionInfo {
  * if the tool failed and may be retried.
  */
 export async function executeOnce(
-  ready: PendingCall,
+  ready: PendingCall & Pick<ToolContext, 'judged'>,
   before: readonly DraftRecord[],
   mayFail: boolean,
   options: ExecutionOptions,
@@ -74,7 +75,7 @@ export async function executeOnce(
 
 /** Runs the tool and writes its progress to the log. */
 async function runAndReport(
-  { call, tool, input }: PendingCall,
+  { call, tool, input, judged }: PendingCall & Pick<ToolContext, 'judged'>,
   {
     executionId,
     child,
@@ -95,7 +96,7 @@ async function runAndReport(
       child: child as never,
       trace: traceOfExecution(journal.loop, executionId),
       observers: context.observers,
-      blobs: settings.log.blobs,
+      ...{ judged, blobs: settings.log.blobs },
       update: (text) => progress.add(String(text)),
     },
     { clock: settings.clock, graceMs: settings.retry.toolGraceMs, stop },

@@ -96,6 +96,8 @@ export interface CallState {
   readonly isAsked: boolean;
   /** The rule that a standing approval would apply to. */
   readonly rule: string | undefined;
+  /** What the user was asked about, for example the real path of a file. */
+  readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
   readonly isRejected: boolean;
   /** The last execution. */
@@ -120,6 +122,7 @@ interface ExecutionState {
 export const newCallState: CallState = {
   isAsked: false,
   rule: undefined,
+  judged: undefined,
   answer: undefined,
   isRejected: false,
   execution: undefined,

@@ -110,6 +110,12 @@ export interface ToolContext {
   readonly executionId: ExecutionId;
   /** The session for a sub-agent, if the tool has `startsSession`. */
   readonly child: SessionId | undefined;
+  /**
+   * What the `approve` policy judged, for example the real path of a file. It is also what the user
+   * was asked about. The tool must refuse to work on anything else. Undefined if the policy gave
+   * none.
+   */
+  readonly judged?: string | undefined;
   /** Stores large content beside the log. */
   readonly blobs: BlobStore;
   /** The trace context for outgoing calls, under the span of this execution. */

@@ -82,7 +82,9 @@ async function recordedDecision(
   replay: ReplayState,
   { call }: PendingCall,
 ): Promise<ApprovalDecision> {
-  const known = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId));
+  const all = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId)) ?? [];
+  // The next record about the call shows what the policy decided.
+  const known = all.find(({ at }) => at >= replay.playback.count) ?? all.at(-1);
   await replay.playback.reached(known?.after ?? Number.POSITIVE_INFINITY);
   return known?.decision ?? 'deny';
 }

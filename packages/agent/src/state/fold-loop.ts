@@ -191,7 +191,7 @@ function updateCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
 function foldCall(call: CallState, fact: Fact): CallState {
   switch (fact.type) {
     case 'approval_asked':
-      return { ...call, isAsked: true, rule: fact.rule };
+      return { ...call, isAsked: true, rule: fact.rule, judged: fact.judged };
     case 'approval_answered': {
       const { decision, reason, input } = fact;
       // The first answer wins.

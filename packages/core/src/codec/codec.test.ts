@@ -269,7 +269,10 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
-  approval_asked: { type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },
+  approval_asked: {
+    ...{ type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },
+    judged: '/work/a.ts',
+  },
   approval_answered: {
     type: 'approval_answered',
     ...call,

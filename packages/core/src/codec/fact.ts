@@ -162,7 +162,12 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       code: oneOf('invalid', 'unknown', 'denied', 'aborted', 'cut'),
       message: string,
     },
-    approval_asked: { ...called, reason: optional(string), rule: optional(string) },
+    approval_asked: {
+      ...called,
+      reason: optional(string),
+      rule: optional(string),
+      judged: optional(string),
+    },
     approval_answered: {
       ...called,
       decision: oneOf('allow', 'deny'),

@@ -165,7 +165,7 @@ type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
 
 function withoutApprovalReason(fact: Approval): Fact {
   if (fact.type === 'approval_asked') {
-    const { reason: _said, rule: _about, ...rest } = fact;
+    const { reason: _said, rule: _about, judged: _path, ...rest } = fact;
     return rest;
   }
   const { reason: _said, input: _changed, ...rest } = fact;

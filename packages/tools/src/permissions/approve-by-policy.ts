@@ -8,7 +8,7 @@ import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
-import { isRemoteTool } from './tool-kinds.ts';
+import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
@@ -22,7 +22,8 @@ export interface ApproveByPolicyOptions {
 
 /**
  * Lets a permission policy decide on the tool calls of an agent. The policy also checks the real
- * path behind symbolic links. An approval that lasts (`run.approve(id, { until })`) covers only
+ * path behind symbolic links, and the decision is bound to it (`judged`): the file tools refuse a
+ * path that leads elsewhere when they run. An approval that lasts (`run.approve(id, { until })`) covers only
  * that command, path or tool, unless `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
@@ -32,9 +33,11 @@ export function approveByPolicy(
   workspace: Pick<Workspace, 'root' | 'resolve'>,
   { lasting = 'exact' }: ApproveByPolicyOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
-  return async ({ call: { name: tool }, tool: called, input }) => {
-    const leadsTo = await realPathOfCall({ tool, input }, workspace.root);
-    const call = { tool, input, leadsTo, isRemote: isRemoteTool(called) };
+  const decide = async (
+    { tool: called }: PendingCall,
+    call: PolicyCall,
+  ): Promise<Exclude<ApprovalDecision, string>> => {
+    const { input } = call;
     const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
@@ -46,6 +49,15 @@ export function approveByPolicy(
       return { decision, reason, rule: hostedToolRule(input) };
     if (lasting === 'exact') return { decision, reason, rule: exactRule(policy, call) };
     return { decision, ...(await suggestion(policy, call, reason, workspace)) };
+  };
+  return async (pending) => {
+    const { call, tool: called, input } = pending;
+    const named = { tool: call.name, input, isRemote: isRemoteTool(called) };
+    const kind = toolKindOf(call.name, policy.kinds, named.isRemote);
+    if (!isPathKind(kind)) return decide(pending, named);
+    const leadsTo = await realPathOfCall(named, workspace.root);
+    // The tool refuses if the path leads elsewhere when it runs, also if it led nowhere before.
+    return { ...(await decide(pending, { ...named, leadsTo })), judged: leadsTo ?? '' };
   };
 }
 
