@@ -271,7 +271,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
   approval_asked: {
     ...{ type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },
-    judged: '/work/a.ts',
+    judged: '/folder/a.ts',
   },
   approval_answered: {
     type: 'approval_answered',

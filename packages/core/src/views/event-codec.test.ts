@@ -164,8 +164,8 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
   tool_call_rejected: { type: 'tool_call_rejected', name: 'read', code: 'cut', message: 'no', id },
   approval_asked: {
-    ...{ type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write', id },
-    judged: '/work/a.ts',
+    ...{ type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write' },
+    ...{ judged: '/folder/a.ts', id },
   },
   approval_answered: {
     type: 'approval_answered',
