@@ -97,7 +97,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     problems: [...(chosen.warning === undefined ? [] : [chosen.warning]), ...servers.problems],
     protection: parts.protection,
     policy: policy.current,
-    allows: (call) => isAllowed(policy, call, tools),
+    allows: (call, judged) => isAllowed(policy, call, judged, tools),
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
@@ -117,13 +117,15 @@ function assemble(parts: AgentParts): BuiltAgent {
 async function isAllowed(
   { approve }: SessionPolicy,
   call: ToolCallPart,
+  judged: string | undefined,
   tools: readonly Tool[],
 ): Promise<boolean> {
   const tool = tools.find(({ name }) => name === call.name);
   const input = parseJson(call.arguments);
   if (tool === undefined || !input.ok) return false;
   const ruling = await approve({ call, tool, input: input.value, summary: call.name });
-  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
+  if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
+  return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
 }
 
 /** Applies changes to the options. Fields that are not given keep their value. */

@@ -6,6 +6,8 @@ export interface PendingApproval {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly reason?: string | undefined;
+  /** What the question is about, for example the real path of a file. */
+  readonly judged?: string | undefined;
 }
 
 /** Returns the calls of a session that wait for approval, from any run. */
@@ -37,16 +39,16 @@ export async function pendingApprovals(
 export async function approvePending(
   log: Log,
   session: SessionId,
-  allows: (call: ToolCallPart) => Promise<boolean>,
+  allows: (call: ToolCallPart, judged: string | undefined) => Promise<boolean>,
 ): Promise<void> {
   const pending = await pendingApprovals(log, session);
   if (pending.length === 0) return;
   const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
-  for (const { toolCallId } of pending) {
+  for (const { toolCallId, judged } of pending) {
     const call = parts.findLast(
       (part) => part.kind === 'tool_call' && part.toolCallId === toolCallId,
     );
-    if (call?.kind !== 'tool_call' || !(await allows(call))) continue;
+    if (call?.kind !== 'tool_call' || !(await allows(call, judged))) continue;
     const command = { type: 'approve', toolCallId, by: 'a rule' };
     await log.submit(session, command, crypto.randomUUID());
   }

@@ -7,6 +7,7 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
+import { standingRuleText } from './standing-rule.ts';
 import { suggestRule } from './suggest-rule.ts';
 import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
 
@@ -24,7 +25,7 @@ export interface ApproveByPolicyOptions {
  * Lets a permission policy decide on the tool calls of an agent. The policy also checks the real
  * path behind symbolic links, and the decision is bound to it (`judged`): the file tools refuse a
  * path that leads elsewhere when they run. An approval that lasts (`run.approve(id, { until })`) covers only
- * that command, path or tool, unless `lasting` is `wide`.
+ * that command, path or tool in this folder, unless `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
  */
@@ -82,7 +83,7 @@ async function suggestion(
   const { readOnlyCommands: readings = [] } = policy.remember(wide).decide(call);
   const risk = await firstRisk(readings, policy, workspace);
   if (risk !== undefined) return { reason: risk, rule: exactRule(policy, call) };
-  return { reason, rule: JSON.stringify(wide) };
+  return { reason, rule: standingRuleText(wide, policy.root) };
 }
 
 async function firstRisk(
@@ -137,7 +138,7 @@ function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefin
     const isEnough = (one: PermissionRule) =>
       policy.remember(one).decide(call).decision === 'allow';
     const found = [rule, ...behind].find(isEnough);
-    return found && JSON.stringify(found);
+    return found && standingRuleText(found, policy.root);
   } catch {
     return undefined;
   }

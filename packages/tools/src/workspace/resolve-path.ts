@@ -58,9 +58,9 @@ export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefi
 }
 
 /**
- * Throws unless the path leads to the real path that was judged when the call was approved. Whoever
- * opens the place follows no links, so the opened file is the judged one. Call it with every place
- * of a call before it is opened. `judged` is undefined if nobody judged the path.
+ * Throws unless the path leads to the real path that was judged when the call was approved. The
+ * functions that open a place follow no links, so the opened file is the judged one. Check every
+ * place of a call before it is opened. `judged` is undefined if nobody judged the path.
  */
 export function assertJudged({ given, real }: ResolvedPath, judged: string | undefined): void {
   if (judged === undefined || real === judged) return;

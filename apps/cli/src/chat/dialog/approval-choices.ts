@@ -1,5 +1,4 @@
-import { parseJson } from '@millrace/core';
-import type { PermissionRule } from '@millrace/tools';
+import { type PermissionRule, parseStandingRule } from '@millrace/tools';
 import { ruleToText } from '../../config/rule-text.ts';
 import type {
   ApprovalDialog,
@@ -22,7 +21,11 @@ export function approvalChoices({
   approval,
   others,
   savedRule,
-}: Pick<ApprovalDialog, 'approval' | 'others' | 'savedRule'>): readonly ApprovalChoice[] {
+  folder,
+}: Pick<
+  ApprovalDialog,
+  'approval' | 'others' | 'savedRule' | 'folder'
+>): readonly ApprovalChoice[] {
   const { rule, input } = approval;
   const known = rule === undefined ? undefined : parseRule(rule);
   const choices: readonly (ApprovalChoice | undefined)[] = [
@@ -33,7 +36,7 @@ export function approvalChoices({
     others === 0
       ? undefined
       : { action: 'waiting', label: `Yes to all ${others + 1} waiting now`, letter: 'w' },
-    savedRule === undefined
+    savedRule === undefined || folder !== undefined
       ? undefined
       : {
           ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
@@ -71,10 +74,7 @@ export function alwaysRule(
 
 /** Parses a rule that the policy wrote. Returns undefined for any other text. */
 export function parseRule(text: string): PermissionRule | undefined {
-  const parsed = parseJson(text);
-  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
-  const rule = parsed.value as { readonly [Field in keyof PermissionRule]?: unknown };
-  return rule.decision === 'allow' ? (parsed.value as unknown as PermissionRule) : undefined;
+  return parseStandingRule(text)?.rule;
 }
 
 /** The answers to the second step. The selection starts on the one that goes back. */

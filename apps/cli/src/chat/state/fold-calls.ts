@@ -96,14 +96,14 @@ function ensureCall(state: ChatState, event: CallEvent & { readonly name: string
 }
 
 function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
-  const { session, id, name, reason, rule } = event;
+  const { session, id, name, reason, rule, judged } = event;
   const known = changeCard(ensureCall(state, event), event, (card) => ({
     ...card,
     phase: 'asking',
   }));
   const input = callEntry(known, id)?.card.input;
   const others = state.approvals.filter((one) => one.id !== id);
-  const approval = { session, id, name, input, reason, rule, isAnswered: false };
+  const approval = { session, id, name, input, reason, rule, judged, isAnswered: false };
   return { ...known, approvals: [...others, approval] };
 }
 
