@@ -32,7 +32,11 @@ export function approvalChoices({
     { action: 'once', label: 'Yes, once', letter: 'y' },
     rule === undefined
       ? undefined
-      : { action: 'session', label: `Yes, and ${ruleScope(known)} in this session`, letter: 's' },
+      : {
+          action: 'session',
+          label: `Yes, and ${ruleScope(known, folder)} in this session`,
+          letter: 's',
+        },
     others === 0
       ? undefined
       : { action: 'waiting', label: `Yes to all ${others + 1} waiting now`, letter: 'w' },
@@ -49,11 +53,11 @@ export function approvalChoices({
 }
 
 /** Describes the scope of an answer for the session. */
-function ruleScope(rule: PermissionRule | undefined): string {
+function ruleScope(rule: PermissionRule | undefined, folder?: string): string {
   if (rule === undefined) return 'similar requests';
   const { command, path, exact, tool } = rule;
   if (command !== undefined) return exact ? 'exactly this command' : `all “${command} …”`;
-  if (isAllFiles(rule)) return 'all file changes in this folder';
+  if (isAllFiles(rule)) return `all file changes in ${folder ?? 'this folder'}`;
   if (path !== undefined) return exact ? 'exactly this path' : path;
   return tool === undefined ? 'similar requests' : `${tool} with any input`;
 }
@@ -86,13 +90,14 @@ export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
 }
 
 /** The second step of an answer for the session, with the rule that it sets. */
-export function confirmSession({ rule = '' }: PendingApproval): ConfirmDialog {
+export function confirmSession({ approval, folder }: ApprovalDialog): ConfirmDialog {
+  const { rule = '' } = approval;
   const known = parseRule(rule);
   return {
     type: 'confirm',
     title: 'Run it, and allow this rule until the session ends?',
     rule: known === undefined ? rule : ruleToText(known),
-    scope: ruleScope(known),
+    scope: ruleScope(known, folder),
     requests: [],
     yes: 'Yes, allow this rule in this session',
   };
