@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +43,13 @@ test('works without other packages, including the search worker', () => {
   const { status, stdout } = run([millrace()], work);
   expect(status).toBe(0);
   expect(stdout).toContain('I found 1 TODO note.');
+});
+
+test('has no syntax that Node 22 cannot read', () => {
+  const files = globSync('bundle/**/*.js', { cwd: folder });
+  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8'));
+  expect(texts.length).toBeGreaterThan(1);
+  expect(texts.filter((text) => /^\s*(?:await )?using \w+ =/m.test(text))).toEqual([]);
 });
 
 test('contains the licences of its dependencies', () => {

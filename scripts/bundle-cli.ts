@@ -21,7 +21,11 @@ const bundle = await rolldown({
   },
   platform: 'node',
   resolve: { conditionNames: ['@millrace/source', 'node', 'default'] },
-  transform: { define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' } },
+  // Node 22 is the oldest supported version. It has no `using`.
+  transform: {
+    target: 'es2024',
+    define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
+  },
   // Ink imports this package only while Ink itself is developed.
   external: ['react-devtools-core'],
   plugins: [{ name: 'quick-start', transform: quickStart }],

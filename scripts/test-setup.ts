@@ -23,6 +23,8 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
+const frameworks = 'examples/frameworks';
+
 const requirements: readonly Requirement[] = [
   {
     name: 'tmux',
@@ -69,7 +71,25 @@ const requirements: readonly Requirement[] = [
     isInstalled: () => succeeds(temporalServerPath, '--version'),
     instructions: 'install Go 1.25 or later and run this again to build it from source',
   },
+  {
+    name: 'the generator of the documentation',
+    for: 'the test of the documentation site',
+    isInstalled: () => existsSync('docs/site/node_modules/typedoc'),
+    instructions: 'run npm ci --prefix docs/site',
+  },
+  {
+    name: 'web frameworks',
+    for: 'tests of the examples for Next.js, Hono, Express, Fastify and TanStack Start',
+    isInstalled: () => existsSync(`${frameworks}/node_modules/next/package.json`),
+    instructions: `run npm ci --prefix ${frameworks}`,
+  },
 ];
+
+/**
+ * Bun, Deno, workerd, other versions of Node and an old TypeScript, for the tests of the packages in
+ * these. All come from the npm registry. Their install scripts are not needed.
+ */
+const runtimes = 'scripts/runtimes';
 
 /** Agentex's Python SDK, for the compatibility tests. Installed only with --python, because it is large. */
 const venv = 'node_modules/.cache/agentex-sdk';
@@ -137,6 +157,25 @@ const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
+if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
+  run('npm', 'ci', '--prefix', 'docs/site');
+
+if (missing.some(({ name }) => name === 'web frameworks'))
+  run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
+if (!isOnlyModels) {
+  const isReady = run(
+    'npm',
+    'ci',
+    '--prefix',
+    runtimes,
+    '--ignore-scripts',
+    '--no-fund',
+    '--silent',
+  );
+  const line = 'Bun, Deno, workerd, Node 22 and 26, TypeScript 5.0, for tests in other runtimes';
+  console.log(isReady ? `ok      ${line}` : `missing ${line}: run npm ci in ${runtimes}`);
+  if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;
+}
 
 for (const { name, isInstalled, debian, instructions, for: purpose } of wanted) {
   const isReady = isInstalled();

@@ -24,7 +24,8 @@ const viewFile = ({
   kebab,
   camel,
 }: Names) => `import type { FoldState, LogRecord } from '@millrace/core';
-import type { Frame, FrameView } from '../contract/stream.ts';
+import type { Frame } from '@millrace/core/streams';
+import type { FrameView } from '../contract/stream.ts';
 
 /** The log in the format of ${kebab}. A view is pure: the same records give the same frames. */
 export const ${camel}View: Pick<FrameView, 'frames' | 'restate'> = { frames, restate };
@@ -47,10 +48,10 @@ const testFile = ({
   kebab,
   camel,
 }: Names) => `import { emptyState, Folder, type LogRecord, sessionId } from '@millrace/core';
+import type { Frame } from '@millrace/core/streams';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
-import type { Frame } from '../contract/stream.ts';
 import { ${camel}View } from './${kebab}-view.ts';
 
 const session = sessionId('test');

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { encodeBatch, sessionId } from '@millrace/core';
+import { encodeFrame } from '@millrace/core/streams';
 import { memoryLog } from '@millrace/log';
 import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.ts';
-import { encodeFrame } from '../../../packages/server/src/stream/frames/sse.ts';
 import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
 import { macrotask } from '../floor.ts';

@@ -8,9 +8,9 @@ import {
   type SessionId,
   sessionId,
 } from '@millrace/core';
+import { encodeFrame } from '@millrace/core/streams';
 import { type Clock, type Driver, memoryLog, systemClock } from '@millrace/log';
 import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.ts';
-import { encodeFrame } from '../../../packages/server/src/stream/frames/sse.ts';
 import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import type { StreamLimits } from '../../../packages/server/src/stream/stream-limits.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';

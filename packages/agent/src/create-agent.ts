@@ -1,11 +1,27 @@
-import { type Ids, type LogRecord, randomIds, type SessionId } from '@millrace/core';
+import {
+  type Ids,
+  itemId,
+  type LogRecord,
+  type OptionNames,
+  randomIds,
+  type SessionId,
+  sessionId,
+} from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type Clock, type Provider, systemClock } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import {
+  assertNestedOptions,
+  assertOneOf,
+  assertProviders,
+  providerHint,
+} from './check-settings.ts';
+import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
-import type { Agent, ForkedRunOptions } from './contract/agent.ts';
+import type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
 import type { Observer } from './contract/observer.ts';
+import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
 import type {
   ApprovalDecision,
@@ -20,23 +36,33 @@ import type {
   Settings,
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
+import type { DeepPartial } from './contract/typed-tools.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
-import { replay } from './replay/replay.ts';
+import { toItems } from './input/run-input.ts';
+import {
+  approveCommand,
+  assertSession,
+  denyCommand,
+  submitDecision,
+} from './input/submit-command.ts';
+import { assertKnownOptions } from './known-options.ts';
 import { registerSettings } from './run/agent-registry.ts';
-import { summaryPrompt } from './run/compaction.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
 import { askIfProviderAsks } from './tool/mcp-approval.ts';
 
 /** Options of `createAgent`. */
-export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1> {
+export interface AgentOptions<
+  Output extends StandardSchemaV1 = StandardSchemaV1,
+  Tools extends Tool = Tool,
+> {
   /** The main model provider. */
   readonly provider: Provider;
   /** Providers to use if the main one fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
   /** The tools that the model can call. Default: none. */
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: readonly Tools[] | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
   readonly instructions?: Instructions;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
@@ -50,7 +76,7 @@ export interface AgentOptions<Output extends StandardSchemaV1 = StandardSchemaV1
    * asks for approval. The user is asked about these.
    */
   readonly approve?:
-    | ((call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>)
+    | ((call: PendingCall<Tools>) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
    * `wait` keeps the run alive while a call waits for approval; `park` ends it until it is resumed.
@@ -114,49 +140,144 @@ const retry: RetrySettings = {
  * @example const agent = createAgent({ provider: anthropic({ model: 'claude-sonnet-5' }), tools:
  * [now] }); const { text } = await agent.run('What time is it?').result;
  */
-export function createAgent<Output extends StandardSchemaV1 = StandardSchemaV1>(
-  options: AgentOptions<Output>,
-): Agent<StandardSchemaV1.InferOutput<Output>> {
-  const settings = settingsFrom(options);
+export function createAgent<
+  Output extends StandardSchemaV1 = StandardSchemaV1,
+  Tools extends Tool = Tool,
+>(
+  options: AgentOptions<Output, Tools>,
+): Agent<
+  StandardSchemaV1.InferOutput<Output>,
+  Tools,
+  DeepPartial<StandardSchemaV1.InferInput<Output>>
+> {
+  // The compiler has checked the types of the tools. The loop treats all tools alike.
+  const settings = settingsFrom(options as unknown as AgentOptions);
   const { log, ids } = settings;
   const startFork = (
-    { into = ids.session(), signal, leave, trace, observers }: ForkedRunOptions,
+    { into, signal, leave, trace, observers }: ForkedRunOptions,
     input: RunInput | undefined,
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
-    const prepare = () => fork(into);
-    const runOptions = { signal, leave, trace, observers };
+    const session = into === undefined ? ids.session() : sessionId(into);
     return new LiveRun(settings, {
-      ...runOptions,
-      session: into,
-      input,
+      ...{ session, signal, leave, trace, observers },
+      input: input === undefined ? undefined : toItems(input, ids),
       joinsOpenRun: true,
-      prepare,
+      prepare: () => fork(session),
     });
   };
   const agent: Agent = {
     name: settings.name,
-    run: (input, { session = ids.session(), ...runOptions } = {}) =>
-      new LiveRun(settings, { ...runOptions, session, input, signal: runOptions.signal }),
-    resume: (session, runOptions = {}) => {
-      const prepare = () => assertExists(log, session);
+    run: (input, runOptions = {}) => {
+      assertKnownOptions('agent.run', runOptions, runOptionNames);
+      const { session: given, signal, ...rest } = runOptions;
+      const session = given === undefined ? ids.session() : sessionId(given);
+      return new LiveRun(settings, { ...rest, signal, session, input: toItems(input, ids) });
+    },
+    resume: (given, runOptions = {}) => {
+      const { session: _session, ...names } = runOptionNames;
+      assertKnownOptions('agent.resume', runOptions, names);
+      const session = sessionId(given);
+      const prepare = () => assertSession(log, session, 'resume');
       const { signal } = runOptions;
       return new LiveRun(settings, { ...runOptions, session, input: undefined, signal, prepare });
     },
-    regenerate: (session, runOptions = {}) =>
-      startFork(runOptions, undefined, (into) =>
-        forkBefore(log, session, { into, item: runOptions.item }),
-      ),
-    edit: (session, item, input, runOptions = {}) =>
-      startFork(runOptions, input, (into) => forkBefore(log, session, { into, item })),
-    replay: async (session, runOptions = {}) =>
-      replay(settings, session, await readRecords(log, session), runOptions),
+    approve: async (session, call, decisionOptions = {}) =>
+      submitDecision(log, session, approveCommand(call, decisionOptions)),
+    deny: async (session, call, decisionOptions = {}) =>
+      submitDecision(log, session, denyCommand(call, decisionOptions)),
+    regenerate: (session, runOptions = {}) => {
+      assertKnownOptions('agent.regenerate', runOptions, { ...forkOptionNames, item: true });
+      const origin = sessionId(session);
+      const item = runOptions.item === undefined ? undefined : itemId(runOptions.item);
+      return startFork(runOptions, undefined, (into) => forkBefore(log, origin, { into, item }));
+    },
+    edit: (session, item, input, runOptions = {}) => {
+      assertKnownOptions('agent.edit', runOptions, forkOptionNames);
+      const [origin, replaced] = [sessionId(session), itemId(item)];
+      return startFork(runOptions, input, (into) =>
+        forkBefore(log, origin, { into, item: replaced }),
+      );
+    },
+    replay: async (session, runOptions = {}) => {
+      assertKnownOptions<ReplayOptions>('agent.replay', runOptions, { observers: true });
+      const id = sessionId(session);
+      // Few programs replay sessions, so bundlers can leave this out of what loads at the start.
+      const { replay } = await import('./replay/replay.ts');
+      return replay(settings, id, await readRecords(log, id), runOptions);
+    },
   };
   registerSettings(agent, settings);
-  return agent as Agent<StandardSchemaV1.InferOutput<Output>>;
+  return agent as never;
+}
+
+const runOptionNames: OptionNames<AgentRunOptions> = {
+  session: true,
+  signal: true,
+  leave: true,
+  trace: true,
+  observers: true,
+  parent: true,
+};
+
+const forkOptionNames: OptionNames<ForkedRunOptions> = {
+  into: true,
+  signal: true,
+  leave: true,
+  trace: true,
+  observers: true,
+};
+
+const optionNames: OptionNames<AgentOptions> = {
+  provider: true,
+  fallbacks: true,
+  tools: true,
+  instructions: true,
+  name: true,
+  log: true,
+  observers: true,
+  approve: true,
+  whileAsking: true,
+  request: true,
+  output: true,
+  compaction: true,
+  contextFilters: true,
+  cache: true,
+  limits: true,
+  retry: true,
+  onInterrupted: true,
+  clock: true,
+  ids: true,
+  random: true,
+  onDiagnostic: true,
+};
+
+/** Throws `bad_option` if an option is unknown or cannot be used. */
+function assertOptions(options: AgentOptions): void {
+  const { model, provider } = (options ?? {}) as AgentOptions & { readonly model?: unknown };
+  // Names of options in other libraries, or near to them.
+  const hints: Readonly<Record<string, string>> = {
+    model: providerHint(model),
+    system: 'Use instructions',
+    prompt: 'Use instructions for the system prompt, and agent.run(input) for the input',
+    messages: 'Pass the messages as items to agent.run(input)',
+    temperature: 'Use request: { temperature }',
+    maxTurns: 'Use limits: { maxTurns }',
+    maxSteps: 'Use limits: { maxTurns }',
+    needsApproval: 'Use approve',
+    outputType: 'Use output',
+    schema: 'Use output',
+  };
+  const hintFor = (name: string) => (Object.hasOwn(hints, name) ? hints[name] : undefined);
+  assertKnownOptions('createAgent', options, optionNames, hintFor);
+  assertNestedOptions(options);
+  assertProviders([provider, ...(options.fallbacks ?? [])]);
+  assertOneOf('whileAsking', options.whileAsking, ['wait', 'park']);
+  assertOneOf('onInterrupted', options.onInterrupted, ['keep', 'retry']);
 }
 
 function settingsFrom(options: AgentOptions): Settings {
+  assertOptions(options);
   const { provider, fallbacks = [], tools = [], log = memoryLog() } = options;
   const providers = [provider, ...fallbacks];
   checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry });
@@ -194,12 +315,6 @@ function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiag
       // Nothing is left to report to.
     }
   };
-}
-
-async function assertExists(log: Log, session: SessionId): Promise<void> {
-  if ((await log.info(session)) !== undefined) return;
-  const message = `Cannot resume session ${session}: it does not exist. Call run() with an input instead`;
-  throw new AgentError('no_such_session', message, { session });
 }
 
 function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {

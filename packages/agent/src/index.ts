@@ -2,9 +2,24 @@ export { type Clock, systemClock } from '@millrace/providers';
 export { type DropOptions, dropFailedResults, dropReasoning } from './context/filters.ts';
 export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
+export type { SessionCommand } from './contract/command.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
+export type { ChildAnswer, ChildQuestion, ParentCall } from './contract/parent-call.ts';
 export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
-export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './contract/run.ts';
+export type {
+  ApproveOptions,
+  DenyOptions,
+  FailedResult,
+  FinishedResult,
+  InputItem,
+  InputOfCall,
+  Run,
+  RunInput,
+  RunResult,
+  UiStreamOptions,
+  UnfinishedResult,
+} from './contract/run.ts';
+export { RunError, type RunErrorCode } from './contract/run-error.ts';
 export type {
   Approval,
   ApprovalDecision,
@@ -27,8 +42,26 @@ export type {
   ToolReturn,
   ValidationResult,
 } from './contract/tool.ts';
+export type {
+  CallEvent,
+  DeepPartial,
+  ParsedToolInput,
+  PendingApproval,
+  ResultEvent,
+  RunEvent,
+  ToolCall,
+  ToolInput,
+  ToolTypes,
+  ToolValue,
+  TypedTool,
+} from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
 export { type PastRequest, requestAt } from './history/request-at.ts';
+export {
+  type SubmitOptions,
+  type SubmittedCommand,
+  submitCommand,
+} from './input/submit-command.ts';
 export type { DroppedEvents } from './observers/channel-buffer.ts';
 export {
   type ChannelEntry,
@@ -61,10 +94,10 @@ export {
   subAgent,
 } from './tool/agent-tools.ts';
 export {
-  type CallEvent,
   type DefinedTool,
   defineTool,
   type ToolOptions,
+  type ValueOfReturn,
 } from './tool/define-tool.ts';
 export { mcpApprovalTool } from './tool/mcp-approval.ts';
 export { type ReadOutputOptions, readOutputTool } from './tool/read-output.ts';

@@ -32,7 +32,7 @@ import {
   usageEvent,
 } from '../../providers/src/testing/chat-events.ts';
 import { usageObserver } from './observers/usage-observer.ts';
-import { joinText } from './run/run-views.ts';
+import { joinText } from './views/run-views.ts';
 import { flood } from './testing/model-script.ts';
 import { eventsOf, LogReader, textOfEvents } from './testing/read-log.ts';
 import { withDelay, withMethods } from './testing/test-doubles.ts';
@@ -427,7 +427,9 @@ describe('Vercel AI SDK', () => {
         return inner.follow(...given);
       },
     });
-    const run = createAgent({ ...flood(5000), log, clock: new VirtualClock() }).run('Go');
+    const run = createAgent({
+      ...{ provider: flood(5000).provider, log, clock: new VirtualClock() },
+    }).run('Go');
     run.events[Symbol.asyncIterator]();
     expect((await run.result).text).toHaveLength(25_000);
     expect(followed).toBe(0);
@@ -436,7 +438,7 @@ describe('Vercel AI SDK', () => {
   // The memory limit per reader is tested in stalled.test.ts of the log.
   test('a reader that pauses blocks nothing, and gets everything later', async () => {
     const count = 5000;
-    const run = createAgent(flood(count)).run('Go');
+    const run = createAgent({ provider: flood(count).provider }).run('Go');
     const reader = run.events[Symbol.asyncIterator]();
     expect((await reader.next()).value?.type).toBe('run_started');
     expect((await run.result).text).toHaveLength(count * 5);

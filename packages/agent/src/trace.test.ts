@@ -120,6 +120,17 @@ describe('a run that is part of a trace', () => {
     expect(named('invoke_agent helper')?.parentSpanContext?.spanId).toBe(execution);
   });
 
+  test('20.11: names the agent in the span of the run, without an option of the observer', async () => {
+    const exporter = new InMemorySpanExporter();
+    const sdk = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    const { observe } = openTelemetryObserver({ tracer: sdk.getTracer('test') });
+    const provider = scriptedProvider(['Hi.']);
+    await createAgent({ name: 'desk', provider, observers: [observe] }).run('Go').result;
+    const root = exporter.getFinishedSpans().find((span) => span.parentSpanContext === undefined);
+    expect(root?.name).toBe('invoke_agent desk');
+    expect(root?.attributes['gen_ai.agent.name']).toBe('desk');
+  });
+
   test('that waited for an approval continues in it, in any process', async () => {
     const log = memoryLog();
     const { grind, traces } = grinding();
@@ -228,7 +239,7 @@ test("with OpenTelemetry's SDK, the spans have the ids that requests and tools w
   expect(sent('chat')).toEqual(traces);
   expect(sent('execute_tool')).toEqual(inTool);
   expect([traces.length, inTool.length]).toEqual([2, 1]);
-  const run = spans.find(({ name }) => name === 'invoke_agent');
+  const run = spans.find(({ name }) => name === 'invoke_agent agent');
   expect(run?.parentSpanContext).toMatchObject({ traceId, spanId: '00f067aa0ba902b7' });
   expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]));
   const elsewhere = sdk.getTracer('other').startSpan('other').spanContext();

@@ -1,4 +1,10 @@
-import { type JsonObject, randomIds, type TraceContext } from '@millrace/core';
+import {
+  assertOptionNames,
+  type JsonObject,
+  type OptionNames,
+  randomIds,
+  type TraceContext,
+} from '@millrace/core';
 import { ClientError } from './contract/client-error.ts';
 import type { AgentInfo, Task, TaskStatus, TaskSummary } from './contract/server-types.ts';
 import type { Cancelable, CommandOptions, TaskHandle } from './contract/task-handle.ts';
@@ -15,6 +21,7 @@ export interface ClientOptions {
   readonly url: string | URL;
   /** The token. A function is called before each request, so that a token can be renewed. */
   readonly token?: HttpOptions['token'];
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: HttpOptions['fetch'] | undefined;
   readonly clock?: Clock | undefined;
   /** Returns a number from 0 to below 1, for the jitter of reconnects. Default: `Math.random`. */
@@ -38,6 +45,20 @@ export interface ClientOptions {
   /** Events that trigger an early reconnect. Default: the events of the page. */
   readonly wakeUps?: WakeUps | undefined;
 }
+
+const optionNames: OptionNames<ClientOptions> = {
+  url: true,
+  token: true,
+  fetch: true,
+  clock: true,
+  random: true,
+  backOff: true,
+  heartbeatMs: true,
+  lingerMs: true,
+  answerTimeoutMs: true,
+  trace: true,
+  wakeUps: true,
+};
 
 /** Selects the tasks of a list. */
 export interface TaskFilter {
@@ -69,9 +90,11 @@ export interface NewTask {
 
 /** A client of one server. */
 export interface Client {
+  /** Lists the agents of the server. */
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
   /** Lists tasks page by page, the last changed first. */
   tasks(filter?: TaskFilter, options?: Cancelable): Promise<Page<TaskSummary>>;
+  /** Creates a task and returns its handle. */
   createTask(task: NewTask, options?: CommandOptions): Promise<TaskHandle>;
   /** Returns the handle of a task. The same id returns the same handle while it is in use. */
   task(id: string): TaskHandle;
@@ -87,6 +110,9 @@ export interface Client {
  * items } = await task.until(({ isRunning, items }) => items.length > 1 && !isRunning);
  */
 export function createClient(options: ClientOptions): Client {
+  assertOptionNames('createClient', options, optionNames, (message, option) => {
+    return new ClientError('bad_option', message, { option });
+  });
   const { heartbeatMs = 15_000, lingerMs = 5000, wakeUps = pageWakeUps } = options;
   const http = new Http({
     url: options.url,

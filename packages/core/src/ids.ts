@@ -84,10 +84,15 @@ export function attemptOf(id: PartId): Attempt {
 
 /** Creates new ids. Callers inject it, so that a test or a replay gets the same ids again. */
 export interface Ids {
+  /** Creates the id of a session. */
   session(): SessionId;
+  /** Creates the id of a run. */
   run(): RunId;
+  /** Creates the id of an item. */
   item(): ItemId;
+  /** Creates the id of a part. It names the turn and the attempt. */
   part(turn: number, attempt: number): PartId;
+  /** Creates the id of a call that came without one. */
   toolCall(): ToolCallId;
   /** Creates the id of an execution of `call`, if it belongs to a call. */
   execution(call?: ToolCallId): ExecutionId;
@@ -116,6 +121,12 @@ export function countingIds(): Ids {
   });
 }
 
+/**
+ * Bytes in memory of their own, as `new Uint8Array(length)` creates them. Since TypeScript 5.7 this
+ * is `Uint8Array<ArrayBuffer>`. Older versions have no such type argument.
+ */
+export type NewBytes = ReturnType<Uint8ArrayConstructor['of']>;
+
 const digits32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
@@ -124,7 +135,7 @@ const digits32 = '0123456789abcdefghjkmnpqrstvwxyz';
  *
  * @example randomIds((bytes) => crypto.getRandomValues(bytes));
  */
-export function randomIds(fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): Ids {
+export function randomIds(fill: (bytes: NewBytes) => Uint8Array): Ids {
   return createIds((_kind, digits) =>
     Array.from(fill(new Uint8Array(digits)), (byte) => digits32.charAt(byte & 31)).join(''),
   );

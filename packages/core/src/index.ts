@@ -28,7 +28,14 @@ export { merge, mergeBatch } from './fold/merge.ts';
 export { type ByteRope, livePart, type OpenPart, toBytes } from './fold/open-part.ts';
 export { type Sequence, toArray } from './fold/sequence.ts';
 export { settledItems, settleTurn } from './fold/settle-turn.ts';
-export { liveTranscript, toItem, totalUsage, transcript } from './fold/transcript.ts';
+export {
+  type AgentUsage,
+  liveTranscript,
+  toItem,
+  totalUsage,
+  transcript,
+  usageByAgent,
+} from './fold/transcript.ts';
 export { validate } from './fold/validate.ts';
 export {
   type Attempt,
@@ -41,6 +48,7 @@ export {
   isId,
   isPartId,
   itemId,
+  type NewBytes,
   type PartId,
   partId,
   type RunId,
@@ -91,6 +99,8 @@ export type {
   UnknownDelta,
 } from './protocol/delta.ts';
 export type {
+  AskingAgent,
+  ChildAttempt,
   Fact,
   ItemFact,
   RejectionCode,
@@ -152,6 +162,12 @@ export {
   type Usage,
 } from './protocol/usage.ts';
 export { editDistance, type NearestNamesOptions, nearestNames } from './text/nearest-names.ts';
+export {
+  assertOptionNames,
+  findUnknownOption,
+  type OptionNames,
+  type UnknownOption,
+} from './text/unknown-option.ts';
 export { spanIdOf, traceIdOf } from './trace/span-ids.ts';
 export {
   formatTraceparent,

@@ -1,14 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { SpanExporter } from '@millrace/agent';
-import { type Ids, randomIds } from '@millrace/core';
+import { assertOptionNames, type Ids, type OptionNames, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
+import type { IncomingRequest, RequestAccess } from './contract/http.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
 import { ServerError } from './contract/server-error.ts';
 import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
-import { HttpServer, type ListenOptions } from './http/http-server.ts';
+import {
+  type HandlerOptions,
+  HttpServer,
+  type ListenOptions,
+  type NodeHandler,
+} from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
@@ -30,7 +36,8 @@ export interface ServerOptions {
   /**
    * Bearer tokens with full access. Each has at least 32 characters; `createToken()` makes one.
    * `'none'`: no request needs a token, so every user of this machine can use and change
-   * everything. A server without tokens can listen on loopback only. Required.
+   * everything. A server without tokens can listen on loopback only, and answers only requests from
+   * this machine. Required.
    */
   readonly tokens: readonly string[] | 'none';
   /**
@@ -49,7 +56,29 @@ export interface ServerOptions {
   readonly hosts?: readonly string[] | undefined;
   /** Origins of other hosts whose pages may call the server. Default: none. */
   readonly origins?: readonly string[] | undefined;
-  /** Folder of a built web page, served at `/` and below `/app/`. Default: none. */
+  /**
+   * The path that the server is mounted at, for example `/api/agents`. Requests to other paths are not
+   * found. Default: the root.
+   */
+  readonly basePath?: string | undefined;
+  /**
+   * Authorizes a request without a token, for example by the session cookie of your application. It
+   * returns who sent the request and what the user may do, or undefined to refuse it. Default: a
+   * request needs a token; with `tokens: 'none'`, it must come from this machine.
+   */
+  readonly authorize?:
+    | ((request: IncomingRequest) => RequestAccess | undefined | Promise<RequestAccess | undefined>)
+    | undefined;
+  /**
+   * Returns the address of the client, for limits and the request log. Use it behind a proxy that you
+   * trust, and with `fetch`, which does not know the connection. Default: the other end of the
+   * connection.
+   */
+  readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
+  /**
+   * Folder of a built web page, served at `/` and below `/app/`. It needs the root, so it excludes
+   * `basePath`. Default: none.
+   */
   readonly page?: string | undefined;
   /** Limits for HTTP requests. Default: `defaultHttpLimits`. */
   readonly limits?: Partial<HttpLimits> | undefined;
@@ -83,6 +112,18 @@ export interface Server {
   /** Starts to listen, resumes orphaned runs, and returns the server's URL. */
   listen(options?: ListenOptions): Promise<{ readonly url: string }>;
   /**
+   * Answers a request of the Fetch API, for Next.js, Hono, TanStack Start, Bun, Deno and others. All
+   * checks and limits apply. The body of a stream follows the pace of its reader, and ends when the
+   * request is aborted. The first request starts the server: it resumes orphaned runs. Further
+   * arguments are ignored, so it can be a route handler itself.
+   */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /**
+   * Creates a handler for Node's HTTP server and frameworks that use it, such as Express. All checks
+   * and limits apply.
+   */
+  handler(options?: HandlerOptions): NodeHandler;
+  /**
    * Stops accepting work, stops or parks current work, and ends streams with a hint to reconnect.
    */
   close(): Promise<void>;
@@ -106,6 +147,9 @@ export interface Server {
  * const { url } = await server.listen({ port: 0 });
  */
 export function createServer(options: ServerOptions): Server {
+  assertOptionNames('createServer', options, optionNames, (message, option) => {
+    return new ServerError('invalid', message, { option });
+  });
   const {
     agents = [],
     tokens: operatorTokens,
@@ -130,15 +174,19 @@ export function createServer(options: ServerOptions): Server {
   });
   const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
   const { hosts, origins, page, limits, requestLog, exporter } = options;
+  const { basePath, authorize, clientAddress } = options;
+  const ready = once(() => service.start());
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
-    exporter,
+    ...{ exporter, basePath, authorize, clientAddress, ready },
   });
   return {
+    fetch: (request) => http.fetch(request),
+    handler: (handlerOptions) => http.handler(handlerOptions),
     async listen(address) {
       if (options.agentNetworks === undefined && isLoopback(address?.host ?? '127.0.0.1'))
         network.allow('loopback');
-      await service.start();
+      await ready();
       return http.listen(address);
     },
     async close() {
@@ -150,6 +198,18 @@ export function createServer(options: ServerOptions): Server {
   };
 }
 
+/** Runs the work at the first call. All callers get its promise. After a failure it runs again. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work().catch((error: unknown) => {
+      running = undefined;
+      throw error;
+    });
+    return running;
+  };
+}
+
 /** Work that does not stop is abandoned early enough to write the rest before the server closes. */
 function graceMsFor(limits: ServerOptions['limits']): number {
   const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
@@ -157,6 +217,29 @@ function graceMsFor(limits: ServerOptions['limits']): number {
 }
 
 /** Callers without types can omit the tokens. */
+const optionNames: OptionNames<ServerOptions> = {
+  agents: true,
+  log: true,
+  rows: true,
+  tokens: true,
+  secret: true,
+  agentNetworks: true,
+  hosts: true,
+  origins: true,
+  basePath: true,
+  authorize: true,
+  clientAddress: true,
+  page: true,
+  limits: true,
+  streamLimits: true,
+  requestLog: true,
+  onDiagnostic: true,
+  exporter: true,
+  clock: true,
+  ids: true,
+  random: true,
+};
+
 function tokensMissing(): ServerError {
   const message =
     "Cannot create a server without `tokens`. Set it to [createToken()], or to 'none' if every user of this machine may use the agents";

@@ -1,4 +1,5 @@
 export type { Content, ContentInput, ContentOf } from './contract/content.ts';
+export type { IncomingRequest, RequestAccess } from './contract/http.ts';
 export type { TaskMessage, Update, UpdateDelta, UpdateInput } from './contract/message.ts';
 export {
   type PutOptions,
@@ -39,7 +40,7 @@ export { createServer, type Server, type ServerOptions } from './create-server.t
 export { isLoopback } from './http/access/host-and-origin.ts';
 export { createToken } from './http/access/token-store.ts';
 export { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
-export type { ListenOptions } from './http/http-server.ts';
+export type { HandlerOptions, ListenOptions, NodeHandler } from './http/http-server.ts';
 export type { RequestLogOptions } from './http/request-log.ts';
 export { memoryRows } from './rows/memory-rows.ts';
 export { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';

@@ -7,6 +7,7 @@ import {
   type SessionId,
   sessionId,
   type ToolCallId,
+  type ToolCallPart,
   toolCallId,
   toolCallPart,
 } from '@millrace/core';
@@ -17,6 +18,7 @@ import { VirtualClock } from '../../../../packages/agent/src/testing/virtual-tim
 import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
+import { approvePending } from '../print/pending-approvals.ts';
 import { chosenModel, folderWith, type TestAgent, testAgent } from '../testing/test-agent.ts';
 
 const session = sessionId('s');
@@ -238,22 +240,19 @@ describe('what may be done', () => {
     expect((await run(built)).results).toEqual(['a.txt']);
   });
 
-  test('waits for nobody in a script: the run is parked, and a sub-agent is told no', async () => {
+  test('20.4: waits for nobody in a script: the run is parked, also if a sub-agent asks', async () => {
     const task = calls(['task', { agent: 'worker', task: 'Write a' }]);
-    const provider = scriptedProvider([
-      task,
-      write('a'),
-      'I was not allowed.',
-      write('b'),
-      'Done.',
-    ]);
+    const provider = scriptedProvider([task, write('a'), 'I wrote a.', write('b'), 'Done.']);
     const built = await testAgent({ provider, approve: 'park' });
-    const { stop, items } = await built.agent.run('Go', { session }).result;
+    const first = await built.agent.run('Go', { session }).result;
+    expect(first.stop.reason).toBe('parked');
+    expect(existsSync(join(built.cwd, 'a'))).toBe(false);
+    const allows = async ({ input }: ToolCallPart) => JSON.stringify(input).includes('"a"');
+    await approvePending(built.log, session, allows);
+    const { stop } = await built.agent.resume(session).result;
     expect(stop.reason).toBe('parked');
-    expect(resultsOf(items)[0]).toBe('I was not allowed.');
-    expect(JSON.stringify(provider.calls[2]?.request.items)).toContain(
-      'no user is present to approve it',
-    );
+    expect(JSON.stringify(provider.calls.at(-1)?.request.items)).toContain('I wrote a.');
+    expect(existsSync(join(built.cwd, 'a'))).toBe(true);
     expect(existsSync(join(built.cwd, 'b'))).toBe(false);
   });
 

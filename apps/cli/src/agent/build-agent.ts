@@ -12,7 +12,7 @@ import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.t
 import { commonOptions } from './agent-options.ts';
 import { openSandbox } from './command-sandbox.ts';
 import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
-import { createSessionPolicy, denyInsteadOfAsking, type SessionPolicy } from './session-policy.ts';
+import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
@@ -77,10 +77,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const common = commonOptions(options);
   const asking = whileAsking === 'wait' ? [parts.questions.tool] : [];
   const task = subAgentsTool({
-    common: {
-      ...common,
-      approve: whileAsking === 'wait' ? policy.approve : denyInsteadOfAsking(policy.approve),
-    },
+    common: { ...common, approve: policy.approve },
     ...{ instructions, reading, changing },
   });
   const own = [...reading, ...changing, task, ...asking];
@@ -123,7 +120,8 @@ async function isAllowed(
   const tool = tools.find(({ name }) => name === call.name);
   const input = parseJson(call.arguments);
   if (tool === undefined || !input.ok) return false;
-  const ruling = await approve({ call, tool, input: input.value, summary: call.name });
+  const { name } = call;
+  const ruling = await approve({ name, call, tool, input: input.value, summary: name });
   if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
   return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
 }

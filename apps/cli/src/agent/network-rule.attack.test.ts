@@ -21,7 +21,7 @@ async function decisionOn(command: string): Promise<string> {
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
   const ruling = await policy.approve({
-    ...{ call, input, tool: bashTool({ workspace }), summary: 'bash' },
+    ...{ name: 'bash', call, input, tool: bashTool({ workspace }), summary: 'bash' },
   });
   return typeof ruling === 'string' ? ruling : ruling.decision;
 }

@@ -48,7 +48,7 @@ async function decisionOn([name, input]: Called, { flags = [], stored = [] }: Gr
   if (tool === undefined) throw new Error(`There is no tool ${name}`);
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
-  const decided = await policy.approve({ call, tool, input, summary: name });
+  const decided = await policy.approve({ name, call, tool, input, summary: name });
   return typeof decided === 'string' ? decided : decided.decision;
 }
 

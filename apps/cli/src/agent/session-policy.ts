@@ -82,17 +82,3 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
 function isSameRule(one: PermissionRule, other: PermissionRule): boolean {
   return one.decision === other.decision && ruleToText(one) === ruleToText(other);
 }
-
-/** Wraps a policy for runs without a user. Calls that need approval are denied with a reason. */
-export function denyInsteadOfAsking(
-  approve: SessionPolicy['approve'],
-): (call: PendingCall) => Promise<ApprovalDecision> {
-  return async (call) => {
-    const ruling = await approve(call);
-    const { decision, reason } =
-      typeof ruling === 'string' ? { decision: ruling, reason: undefined } : ruling;
-    if (decision !== 'ask') return ruling;
-    const why = reason === undefined ? '' : `${reason}, and `;
-    return { decision: 'deny', reason: `${why}no user is present to approve it` };
-  };
-}

@@ -45,7 +45,8 @@ async function ruleFor(root: string, isConfined: boolean) {
   const policy = createSessionPolicy({ workspace, rules: [], isConfined, ...store });
   const input = { command: 'npm test' };
   const call = toolCallPart(toolCallId('c'), 'bash', input);
-  const pending = { call, input, tool: bashTool({ workspace }), summary: 'bash' };
+  const tool = bashTool({ workspace });
+  const pending = { name: 'bash', call, input, tool, summary: 'bash' };
   const ruling = await policy.approve(pending);
   return typeof ruling === 'string' ? undefined : ruling.rule;
 }

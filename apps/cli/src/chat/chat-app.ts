@@ -297,7 +297,7 @@ export class ChatApp implements CommandContext {
       clock: this.clock,
       approvals: () => this.#conversation.approvals,
       question: () => this.#questions.first,
-      isChild: ({ session }) => session !== this.#conversation.session,
+      isChild: ({ agents }) => agents !== undefined,
       ...{ previews: this.#previews, otherFolder: () => this.#conversation.otherFolder },
       approve: (approval, how) => this.#conversation.approve(approval, how),
       ...{

@@ -5,6 +5,7 @@ import type { ChatArgs, PrintArgs, RunArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import { OpenResources } from '../store/open-resources.ts';
 import type { Store } from '../store/open-store.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { chooseSession } from './choose-session.ts';
@@ -91,7 +92,7 @@ async function withAgent(
   const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
   // The error is handled below, after the store is open.
   choosing.catch(() => {});
-  await using opened = new AsyncDisposableStack();
+  await using opened = new OpenResources();
   const { observers, close } = startTracing(args.otlp, host);
   opened.defer(close);
   const store = isDemo ? openMemoryStore() : await untilStopped(signal, openStore({ config, env }));

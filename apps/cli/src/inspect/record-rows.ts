@@ -114,6 +114,8 @@ function factText(fact: Fact): string {
       return `${stopText(fact.stop)}, ${usageText(fact.usage)}`;
     case 'usage_reported':
       return usageText(fact.usage);
+    case 'child_usage_reported':
+      return `${fact.of.agent}: ${usageText(fact.usage)}`;
     case 'item_finished':
     case 'turn_finished':
     case 'run_finished':

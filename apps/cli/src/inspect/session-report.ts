@@ -22,6 +22,10 @@ export function reportLines(
       rightAligned: [1, 2, 3, 4, 5, 6],
     }),
     ...section('Tools', [toolHead, ...tools], { columns, rightAligned: [1, 2] }),
+    ...section('Sub-agents', [childHead, ...totals.children.map(childRow)], {
+      columns,
+      rightAligned: [1, 2, 3, 4],
+    }),
     ...totalLines(totals),
   ];
 }
@@ -70,6 +74,20 @@ function toolRow(turn: number, tool: ToolReport): readonly string[] {
   ];
 }
 
+const childHead = ['agent', 'requests', 'in', 'cached', 'out', 'cost'];
+
+function childRow({ agent, requests, usage }: ChildTotals): readonly string[] {
+  const about = usage.estimated ? '~' : '';
+  return [
+    oneLine(agent, 60),
+    String(requests),
+    `${about}${usage.input}`,
+    percent(usage),
+    `${about}${usage.output}`,
+    usage.costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' ') || noValue,
+  ];
+}
+
 function totalLines(totals: SessionTotals): readonly string[] {
   const { turns, attempts, retries, executions, failedExecutions, usage } = totals;
   const again = retries === 0 ? '' : ` (${retries} of them repeated)`;
@@ -102,24 +120,39 @@ interface SessionTotals {
   readonly retries: number;
   readonly executions: number;
   readonly failedExecutions: number;
-  /** Includes superseded attempts. */
+  /** Includes superseded attempts and sub-agents. */
   readonly usage: Usage;
+  /** The shares of the sub-agents in `usage`. */
+  readonly children: readonly ChildTotals[];
   /** Time spent on model requests, on tools (parallel tools are added up) and on approvals. */
   readonly modelMs: number;
   readonly toolMs: number;
   readonly approvalMs: number;
 }
 
+interface ChildTotals {
+  readonly agent: string;
+  readonly requests: number;
+  readonly usage: Usage;
+}
+
 export function sessionTotals(turns: readonly TurnReport[]): SessionTotals {
   const attempts = turns.flatMap((turn) => turn.attempts);
   const tools = turns.flatMap((turn) => turn.tools);
+  const requests = turns.flatMap((turn) => turn.children);
+  const used = [...attempts, ...requests].flatMap(({ usage }) => usage ?? []);
+  const children = [...Map.groupBy(requests, ({ agent }) => agent)].map(([agent, own]) => ({
+    ...{ agent, requests: own.length },
+    usage: own.reduce((total, { usage }) => addUsage(total, usage), noUsage),
+  }));
   return {
     turns: turns.length,
     attempts: attempts.length,
     retries: attempts.filter(({ superseded }) => superseded !== undefined).length,
     executions: tools.length,
     failedExecutions: tools.filter(({ isError }) => isError).length,
-    usage: attempts.reduce((sum, { usage }) => (usage ? addUsage(sum, usage) : sum), noUsage),
+    usage: used.reduce(addUsage, noUsage),
+    children,
     modelMs: sum(attempts.map(({ durationMs }) => durationMs)),
     toolMs: sum(tools.map(({ durationMs }) => durationMs)),
     approvalMs: sum(tools.map(({ approvalMs }) => approvalMs)),

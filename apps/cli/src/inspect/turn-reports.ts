@@ -9,6 +9,18 @@ export interface TurnReport {
   readonly stop?: Stop;
   readonly attempts: readonly AttemptReport[];
   readonly tools: readonly ToolReport[];
+  /** The requests of sub-agents that ran in this turn. */
+  readonly children: readonly ChildReport[];
+}
+
+/** One request of a sub-agent. */
+interface ChildReport {
+  readonly agent: string;
+  /** The session of the sub-agent. */
+  readonly session: string;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  readonly usage: Usage;
 }
 
 /** One attempt at the request of a turn. */
@@ -33,7 +45,7 @@ export interface ToolReport {
   readonly name: string;
   readonly summary: string;
   readonly durationMs?: number;
-  readonly outcome?: 'completed' | 'discarded' | 'lost';
+  readonly outcome?: 'completed' | 'discarded' | 'lost' | 'parked';
   readonly isError?: boolean;
   /** How long the call waited for approval. */
   readonly approvalMs?: number;
@@ -68,9 +80,11 @@ interface OpenTool extends Writable<ToolReport> {
 
 /** Collects the report of one turn. */
 class TurnReportBuilder {
-  readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools'>>;
+  readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools' | 'children'>>;
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #tools = new Map<string, OpenTool>();
+  /** By the attempt of the sub-agent. The last report counts. */
+  readonly #children = new Map<string, ChildReport>();
   readonly #asked = new Map<string, number>();
   readonly #approvalMs = new Map<string, number>();
 
@@ -90,6 +104,7 @@ class TurnReportBuilder {
       ...this.#turn,
       attempts: [...this.#attempts.values()].map(attemptReport),
       tools: [...this.#tools.values()].map(({ startedAt: _, ...tool }) => tool),
+      children: [...this.#children.values()],
     };
   }
 
@@ -135,6 +150,12 @@ class TurnReportBuilder {
           ...(child !== undefined && { child }),
           ...(approvalMs !== undefined && { approvalMs }),
         });
+        return;
+      }
+      case 'child_usage_reported': {
+        const { turn, attempt, ...of } = fact.of;
+        const { usage } = fact;
+        this.#children.set(`${turn}.${attempt} ${of.session}`, { ...of, usage });
         return;
       }
       case 'tool_execution_finished': {

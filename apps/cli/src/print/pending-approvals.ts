@@ -1,6 +1,12 @@
-import { type SessionId, type ToolCallId, type ToolCallPart, transcript } from '@millrace/core';
+import {
+  type AskingAgent,
+  type SessionId,
+  type ToolCallId,
+  type ToolCallPart,
+  toolCallPart,
+  transcript,
+} from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { readRecords } from '../store/session-records.ts';
 
 export interface PendingApproval {
   readonly toolCallId: ToolCallId;
@@ -8,6 +14,8 @@ export interface PendingApproval {
   readonly reason?: string | undefined;
   /** What the question is about, for example the real path of a file. */
   readonly judged?: string | undefined;
+  /** The sub-agent that asks. */
+  readonly from?: AskingAgent | undefined;
 }
 
 /** Returns the calls of a session that wait for approval, from any run. */
@@ -15,21 +23,8 @@ export async function pendingApprovals(
   log: Log,
   session: SessionId,
 ): Promise<readonly PendingApproval[]> {
-  const pending = new Map<string, PendingApproval>();
-  for await (const { fact } of readRecords(log, session)) {
-    switch (fact?.type) {
-      case 'approval_asked':
-        pending.set(fact.toolCallId, fact);
-        break;
-      case 'approval_answered':
-      case 'tool_call_rejected':
-      case 'tool_execution_started':
-        pending.delete(fact.toolCallId);
-        break;
-      default:
-    }
-  }
-  return [...pending.values()];
+  if ((await log.info(session)) === undefined) return [];
+  return (await snapshot(log, session)).asked;
 }
 
 /**
@@ -44,10 +39,11 @@ export async function approvePending(
   const pending = await pendingApprovals(log, session);
   if (pending.length === 0) return;
   const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
-  for (const { toolCallId, judged } of pending) {
-    const call = parts.findLast(
-      (part) => part.kind === 'tool_call' && part.toolCallId === toolCallId,
-    );
+  for (const { toolCallId, name, from, judged } of pending) {
+    const call =
+      from === undefined
+        ? parts.findLast((part) => part.kind === 'tool_call' && part.toolCallId === toolCallId)
+        : toolCallPart(toolCallId, name, from.input);
     if (call?.kind !== 'tool_call' || !(await allows(call, judged))) continue;
     const command = { type: 'approve', toolCallId, by: 'a rule' };
     await log.submit(session, command, crypto.randomUUID());

@@ -177,8 +177,15 @@ async function printClosing(
   await notes.writeDetail(`${usageText(result)}${where}`);
 }
 
-function usageText({ usage }: RunResult): string {
-  const { input, output, costs } = usage;
+/** The usage of the run. If there were sub-agents, also their shares. */
+function usageText({ usage, usageByAgent }: RunResult): string {
+  const children = usageByAgent.filter(({ agent }) => agent !== undefined);
+  const shares = children.map(({ agent = '', usage: own }) => `${agent}: ${countsText(own)}`);
+  const more = shares.length === 0 ? '' : ` (of these ${shares.join('; ')})`;
+  return `${countsText(usage)}${more}`;
+}
+
+function countsText({ input, output, costs }: RunResult['usage']): string {
   const money = costs.map(({ amount, currency }) => `, ${amount} ${currency}`).join('');
   return `${input} tokens in, ${output} out${money}`;
 }

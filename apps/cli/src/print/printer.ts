@@ -72,7 +72,9 @@ export class Progress {
       case 'tool_call_rejected':
         return clipLine(`✗ ${event.name} did not run (${event.code}): ${event.message}`);
       case 'approval_asked':
-        return clipLine(`? ${event.name} waits for approval${reasonText(event.reason)}`);
+        return clipLine(
+          `? ${event.name}${askerText(event)} waits for approval${reasonText(event.reason)}`,
+        );
       case 'approval_answered': {
         const done = event.decision === 'allow' ? 'allowed' : 'denied';
         return clipLine(`? ${event.name} was ${done}${reasonText(event.reason)}`);
@@ -101,7 +103,7 @@ export class Progress {
     const { summary = name, time: from = time } = this.#started.get(executionId) ?? {};
     this.#started.delete(executionId);
     const took = time - from >= 1000 ? ` ${secondsText(time - from)}` : '';
-    if (outcome === 'discarded') return undefined;
+    if (outcome === 'discarded' || outcome === 'parked') return undefined;
     if (outcome === 'lost') return clipLine(`✗ ${summary}: its outcome is unknown`);
     return clipLine(isError ? `✗ ${summary} failed${took}` : `✓ ${summary}${took}`);
   }
@@ -109,6 +111,10 @@ export class Progress {
 
 function clipLine(text: string): string {
   return oneLine(text, maxLineLength);
+}
+
+function askerText({ from }: { readonly from?: { readonly agents: readonly string[] } }): string {
+  return from === undefined ? '' : ` of ${from.agents.join(' > ')}`;
 }
 
 function reasonText(reason: string | undefined): string {

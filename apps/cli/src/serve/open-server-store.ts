@@ -7,6 +7,7 @@ import type { Rows } from '@millrace/server';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
+import { OpenResources } from '../store/open-resources.ts';
 import { ensurePrivateFile, storePath } from '../store/open-store.ts';
 import { readOrCreatePrivateFile } from './private-file.ts';
 
@@ -28,7 +29,7 @@ export async function openServerStore(
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(store ?? '');
   // A mistyped URL must not become a folder name, because messages would show its password.
   if (!isPostgres && looksLikeUrl(store ?? args.data ?? '')) throw unknownStoreError();
-  await using opened = new AsyncDisposableStack();
+  await using opened = new OpenResources();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
   if (bus !== undefined) opened.defer(() => bus.bus.close());
   const data = isPostgres
@@ -67,7 +68,7 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
     import('@millrace/log/postgres'),
     import('@millrace/server/postgres'),
   ]);
-  await using opened = new AsyncDisposableStack();
+  await using opened = new OpenResources();
   const log = postgresLog({ url, bus });
   opened.defer(() => log.close());
   // These errors name the host, the database and what to do.
@@ -150,7 +151,7 @@ async function openDataFolder(
     import('@millrace/log/sqlite'),
     import('@millrace/server/sqlite'),
   ]);
-  await using opened = new AsyncDisposableStack();
+  await using opened = new OpenResources();
   try {
     makeFolder(path);
     const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };

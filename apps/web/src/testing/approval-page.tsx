@@ -67,6 +67,7 @@ function stateOf(calls: readonly WaitingCall[]) {
   const asked = calls.map(
     ({ id, name = 'bash', rule = 'bash(*)' }): AskedApproval => ({
       ...{ turn: 1, attempt: 1, toolCallId: toolCallId(id), name, reason: undefined, rule },
+      from: undefined,
     }),
   );
   const parts = calls.flatMap((call) => {

@@ -13,7 +13,8 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { HandOff, ToolContext } from '../contract/tool.ts';
 import { Approvals } from './approvals.ts';
-import { executeOnce } from './execution.ts';
+import type { ChildCall } from './child-call.ts';
+import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
 import { denialText, errorResult } from './tool-result.ts';
@@ -44,6 +45,10 @@ export class CallRunner {
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
   readonly #running = new Map<ToolCallId, Promise<void>>();
+  /** The last execution of each call that runs a sub-agent. */
+  readonly #children = new Map<ToolCallId, ChildCall>();
+  /** The calls whose sub-agent is parked. */
+  readonly #parked = new Set<ToolCallId>();
   /** True once the response has ended with these calls: results now count. */
   #isAdopted = false;
 
@@ -88,9 +93,10 @@ export class CallRunner {
     return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
-  /** Resumes the call that waits for this answer. */
+  /** Resumes the call, or the sub-agent of a call, that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
+    for (const childCall of this.#children.values()) childCall.deliver(id);
   }
 
   /** Resolves when each call has its result or waits only for the user, or when the run stops. */
@@ -101,20 +107,39 @@ export class CallRunner {
     const parked = calls.filter((_call, at) => outcomes[at] === 'parked');
     // The user may have answered while other calls ran. Then there is work to do, and the run does
     // not park.
-    const isWaiting = parked.every((call) => this.#callState(call)?.answer === undefined);
+    const isWaiting = parked.every((call) => this.#isWaiting(call));
     return parked.length > 0 && isWaiting && !outcomes.includes('left') ? 'parked' : 'answered';
   }
 
-  /** Answers each call with an error result. No tool runs. */
+  #isWaiting(call: ToolCallPart): boolean {
+    const { toolCallId } = call;
+    if (!this.#parked.has(toolCallId)) return this.#callState(call)?.answer === undefined;
+    return this.#children.get(toolCallId)?.newAnswers.length === 0;
+  }
+
+  /** Answers each call with an error result. No tool runs, but sub-agents that wait are ended. */
   async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut'): Promise<void> {
     const message =
       code === 'aborted'
         ? 'It was stopped before it was done.'
         : 'It was not run: the answer was cut off. Make the call again if it is still wanted.';
-    if (code === 'aborted') await this.halt();
+    if (code === 'aborted') {
+      await this.halt();
+      await Promise.all(calls.map((call) => this.#stopChild(call)));
+    }
     await this.#write(this.#slots.reserve(calls));
     for (const call of calls)
       if (this.#slots.isOpen(call.toolCallId)) await this.#reject(call, code, message);
+  }
+
+  async #stopChild(call: ToolCallPart): Promise<void> {
+    const { execution, answer } = this.#callState(call) ?? {};
+    const { tools } = this.#context.settings;
+    const tool = tools.get(call.name);
+    const waits = execution?.isParked || (execution?.isLost && tool?.replay === 'safe');
+    if (!waits || execution.child === undefined) return;
+    const ready = await prepareCall(call, tools, answer?.input);
+    if (ready.ok) await stopChild(ready, this.#context, this.#at);
   }
 
   /** Stops the running tools and waits for them. */
@@ -153,7 +178,8 @@ export class CallRunner {
     const decided = await this.#decide(call);
     if (typeof decided === 'string') return decided;
     await this.#start(decided, []);
-    return this.#slots.isOpen(call.toolCallId) ? 'left' : 'answered';
+    if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
+    return this.#parked.has(call.toolCallId) ? 'parked' : 'left';
   }
 
   /** Decides whether the call runs, and with which input. */
@@ -239,21 +265,41 @@ export class CallRunner {
       ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
       isOver: () => this.#isOver,
       isAdopted: () => this.#isAdopted || this.#hasResponseEnded,
-      checkResult: (part: ToolResultPart) => this.#handOffs.checkResult(ready, part),
+      checkResult: (part: ToolResultPart) =>
+        this.#withChange(call, this.#handOffs.checkResult(ready, part)),
       handOffDrafts: (part: ToolResultPart) => this.#handOffs.draftsFor(ready, part),
+      onChild: (one: ChildCall | undefined) => one && this.#children.set(call.toolCallId, one),
     };
+    this.#parked.delete(call.toolCallId);
+    let answered = '';
     // Starts nothing after an abort, even if the abort is not yet on the log.
-    for (let tried = 0; !this.#isOver; tried++) {
+    for (let tried = 0; !this.#isOver; ) {
       const slots = this.#slots.reserve([...before, call]);
-      if (await executeOnce(ready, slots, tried < tool.retries, options)) return;
+      const outcome = await executeOnce(ready, slots, tried < tool.retries, options);
+      if (outcome.type === 'done') return;
+      if (outcome.type === 'retry') tried++;
+      else {
+        // The user may have answered while the sub-agent parked.
+        const answers = outcome.childCall.newAnswers.join('\n');
+        if (answers === answered) return void this.#parked.add(call.toolCallId);
+        answered = answers;
+      }
     }
   }
 
   async #reject(call: ToolCallPart, code: RejectionCode, message: string): Promise<'answered'> {
     const { toolCallId, name } = call;
     const fact = { type: 'tool_call_rejected', toolCallId, name, code, message } as const;
-    await this.#write([{ ...this.#at, fact }, ...this.#slots.fill(errorResult(call, message))]);
+    const result = this.#withChange(call, errorResult(call, message));
+    await this.#write([{ ...this.#at, fact }, ...this.#slots.fill(result)]);
     return 'answered';
+  }
+
+  /** Notes on the result that the user changed the input, because the call has the model's input. */
+  #withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
+    const { answer } = this.#callState(call) ?? {};
+    if (answer?.decision !== 'allow' || answer.input === undefined) return part;
+    return { ...part, metadata: { ...part.metadata, changedInput: answer.input } };
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {

@@ -11,6 +11,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { ToolContext } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
+import { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';
 import { runTool, stoppedEarly, type ToolRunResult } from './run-tool.ts';
 import { createResultPart, errorResult } from './tool-result.ts';
@@ -27,9 +28,16 @@ interface ExecutionOptions {
   readonly isAdopted: () => boolean;
   /** Returns the result, or an error result that replaces it. */
   readonly checkResult: (part: ToolResultPart) => ToolResultPart;
+  /** Called before the tool runs, if it runs a sub-agent. */
+  readonly onChild: (childCall: ChildCall | undefined) => void;
   /** Further records to write with the result. */
   readonly handOffDrafts: (part: ToolResultPart) => readonly DraftRecord[];
 }
+
+type ExecutionOutcome =
+  | { readonly type: 'done' }
+  | { readonly type: 'retry' }
+  | { readonly type: 'parked'; readonly childCall: ChildCall };
 
 interface ExecutionInfo {
   readonly toolCallId: ToolCallId;
@@ -38,71 +46,131 @@ interface ExecutionInfo {
 }
 
 /**
- * Runs a tool once. The log gets one start record, the progress, and one end record. Returns false
- * if the tool failed and may be retried.
+ * Runs a tool once. The log gets one start record, the progress, and one end record. The outcome is
+ * `retry` if the tool failed and may be retried, and `parked` if its sub-agent waits for an answer.
  */
 export async function executeOnce(
   ready: PendingCall & Pick<ToolContext, 'judged'>,
   before: readonly DraftRecord[],
   mayFail: boolean,
   options: ExecutionOptions,
-): Promise<boolean> {
-  const { context, at, slots, isOver, isAdopted, checkResult, handOffDrafts } = options;
-  const { call, tool, summary } = ready;
+): Promise<ExecutionOutcome> {
+  const { context, at, slots, isOver, isAdopted, checkResult, handOffDrafts, onChild } = options;
+  const { call, summary } = ready;
   const { journal, settings } = context;
   const { toolCallId, name } = call;
   const executionId = settings.ids.execution(toolCallId);
-  const child = tool.startsSession ? settings.ids.session() : undefined;
+  const childCall = createChildCall(ready, context, at);
   const about = { toolCallId, name, executionId };
   const named = { type: 'tool_execution_started', ...about, summary } as const;
-  const started = { ...at, fact: { ...named, ...(child && { child }) } };
-  await journal.write([...before, started]);
-  const performed = await runAndReport(ready, { ...about, child }, options);
+  const child = childCall && { child: childCall.child };
+  await journal.write([...before, { ...at, fact: { ...named, ...child } }]);
+  onChild(childCall);
+  const performed = await runAndReport(ready, executionId, childCall, options);
+  // The next process continues the sub-agent in another execution.
+  if (childCall?.isLeft) return { type: 'done' };
+  if (childCall?.isParked && !isOver()) {
+    await journal.write([executionFinished(at, about, false, 'parked')]);
+    return { type: 'parked', childCall };
+  }
   const result = await storeOutput(ready, performed, options);
   if (!isAdopted() && isOver()) {
     await journal.write([executionFinished(at, about, true, 'discarded')]);
-    return true;
+    return { type: 'done' };
   }
   if (performed.hasThrown && mayFail && !isOver()) {
     await journal.write([executionFinished(at, about, true, 'completed')]);
-    return false;
+    return { type: 'retry' };
   }
   const [part, filled] = fillSlot(slots, checkResult(result), ready);
   const end = executionFinished(at, about, part.isError, 'completed');
   await journal.write([...filled, ...handOffDrafts(part), end]);
-  return true;
+  return { type: 'done' };
+}
+
+/** A call that was parked, or lost with its process, continues with the same session. */
+function createChildCall(
+  { call, tool }: PendingCall,
+  context: RunContext,
+  at: Attempt,
+): ChildCall | undefined {
+  if (!tool.startsSession) return undefined;
+  const { journal, settings } = context;
+  const { execution } = journal.loop.turn?.calls.get(call.toolCallId) ?? {};
+  const known = execution?.isLost || execution?.isParked ? execution.child : undefined;
+  const child = known ?? settings.ids.session();
+  return new ChildCall({ context, at, call, child, isContinued: known !== undefined });
+}
+
+/**
+ * Ends a sub-agent that is parked, or whose process died, because the caller was aborted. The tool
+ * runs with a signal that is already aborted.
+ */
+export async function stopChild(
+  ready: PendingCall,
+  context: RunContext,
+  at: Attempt,
+): Promise<void> {
+  const { settings, journal } = context;
+  const { execution } = journal.loop.turn?.calls.get(ready.call.toolCallId) ?? {};
+  const childCall = createChildCall(ready, context, at);
+  if (execution === undefined || !childCall?.isContinued) return;
+  const signal = AbortSignal.abort(new Error(stoppedEarly.output.text));
+  const toolContext = contextOf(ready, execution.id, childCall, context, at, () => {});
+  const { clock, retry } = settings;
+  const work = runToEnd(ready, { ...toolContext, signal });
+  await raceAbort(work, signal, { clock, ms: retry.toolGraceMs });
+}
+
+/** Runs a tool that was told to stop. What it returns or throws does not matter. */
+async function runToEnd({ tool, input }: PendingCall, context: ToolContext): Promise<void> {
+  try {
+    const execution = tool.execute(input, context);
+    if (Symbol.asyncIterator in execution) for await (const _text of execution);
+    else await execution;
+  } catch {
+    // The caller is aborted in any case.
+  }
 }
 
 /** Runs the tool and writes its progress to the log. */
 async function runAndReport(
-  { call, tool, input, judged }: PendingCall & Pick<ToolContext, 'judged'>,
-  {
-    executionId,
-    child,
-  }: Pick<ExecutionInfo, 'executionId'> & { readonly child: ExecutionInfo['name'] | undefined },
+  ready: PendingCall & Pick<ToolContext, 'judged'>,
+  executionId: ExecutionId,
+  childCall: ChildCall | undefined,
   { context, at, slots, stop, isOver }: ExecutionOptions,
 ): Promise<ToolRunResult> {
-  const { settings, journal, session } = context;
+  const { settings, journal } = context;
+  const { tool, input, call } = ready;
   const { toolCallId } = call;
   // An abort may arrive while the start record is written.
   if (isOver()) return stoppedEarly;
   const progress = new ProgressWriter((text) => journal.write(slots.append(toolCallId, text)));
-  const performed = await runTool(
-    tool,
-    input,
-    {
-      ...{ session, turn: at.turn, toolCallId, executionId },
-      runId: journal.loop.run?.id ?? ('' as never),
-      child: child as never,
-      trace: traceOfExecution(journal.loop, executionId),
-      observers: context.observers,
-      ...{ judged, blobs: settings.log.blobs },
-      update: (text) => progress.add(String(text)),
-    },
-    { clock: settings.clock, graceMs: settings.retry.toolGraceMs, stop },
-  );
+  const update = (text: string) => progress.add(String(text));
+  const toolContext = contextOf(ready, executionId, childCall, context, at, update);
+  const { clock, retry } = settings;
+  const performed = await runTool(tool, input, toolContext, {
+    ...{ clock, graceMs: retry.toolGraceMs, stop },
+  });
   progress.end();
   return performed;
+}
+
+function contextOf(
+  { call: { toolCallId }, judged }: PendingCall & Pick<ToolContext, 'judged'>,
+  executionId: ExecutionId,
+  childCall: ChildCall | undefined,
+  { settings, journal, session, observers }: RunContext,
+  { turn }: Attempt,
+  update: ToolContext['update'],
+): Omit<ToolContext, 'signal'> {
+  return {
+    ...{ session, turn, toolCallId, executionId, observers, update },
+    ...{ child: childCall?.child, asParent: childCall },
+    runId: journal.loop.run?.id ?? ('' as never),
+    trace: traceOfExecution(journal.loop, executionId),
+    ...{ judged, blobs: settings.log.blobs },
+  };
 }
 
 /**
@@ -145,7 +213,7 @@ function executionFinished(
   at: Attempt,
   about: ExecutionInfo,
   isError: boolean,
-  outcome: 'completed' | 'discarded',
+  outcome: 'completed' | 'discarded' | 'parked',
 ): DraftRecord {
   return { ...at, fact: { type: 'tool_execution_finished', ...about, isError, outcome } };
 }

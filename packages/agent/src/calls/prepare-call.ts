@@ -41,7 +41,8 @@ export async function prepareCall(
         message: `The arguments do not fit:\n${shortened(validated.problem)}`,
       };
     const { value: input } = validated;
-    return { ok: true, call, tool, input, summary: summaryOf(tool, input) };
+    const { name } = tool;
+    return { ok: true, name, call, tool, input, summary: summaryOf(tool, input) };
   } catch (error) {
     const message = `The arguments could not be checked: ${shortened(textOfError(error))}`;
     return { ok: false, code: 'invalid', message };

@@ -3,6 +3,7 @@ import {
   type Item,
   type ItemId,
   itemId,
+  type JsonValue,
   type Part,
   type Source,
   toArray,
@@ -28,7 +29,9 @@ export async function buildRequest(
   const context = applyCompaction(accepted, compacted);
   const filtered = contextFilters.reduce((items, filter) => filter(items), context);
   const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
-  const items = await Promise.all(filtered.map((item) => withBytes(item, log.blobs)));
+  const items = await Promise.all(
+    filtered.map((item) => withBytes(withChangedInputs(item), log.blobs)),
+  );
   const definitions = [...tools.values()].flatMap(toolDefinition);
   const sent = prompt === undefined ? items : [systemItem(prompt), ...items];
   const cache = request.cache ?? cacheHints(sent, settings.cache, state.session);
@@ -67,6 +70,31 @@ function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[]
     if (itemState.turn >= beforeTurn || item.kind !== 'assistant') return item;
     return { ...item, parts: item.parts.filter(({ kind }) => kind !== 'reasoning') };
   });
+}
+
+/**
+ * Tells the model which arguments a call ran with, if the user changed them. The call itself stays as
+ * the model made it: providers sign it, store it, or compare it with what they answered.
+ */
+function withChangedInputs(item: Item): Item {
+  if (!item.parts.some((part) => changedInputOf(part) !== undefined)) return item;
+  return { ...item, parts: item.parts.map(withChangedInput) };
+}
+
+function withChangedInput(part: Part): Part {
+  const input = changedInputOf(part);
+  if (part.kind !== 'tool_result' || input === undefined) return part;
+  const json = JSON.stringify(input);
+  const shown =
+    json.length > maxShownInput ? `${json.slice(0, maxShownInput)}…`.toWellFormed() : json;
+  const note = `The user changed the arguments of this call to ${shown}\nThe result is for these arguments:`;
+  return { ...part, text: `${note}\n${part.text}` };
+}
+
+const maxShownInput = 10_000;
+
+function changedInputOf(part: Part): JsonValue | undefined {
+  return part.kind === 'tool_result' ? part.metadata?.['changedInput'] : undefined;
 }
 
 function systemItem(text: string): Item {
@@ -120,6 +148,11 @@ export function applyCompaction(
 }
 
 export const summaryId: ItemId = itemId('summary');
+
+/** The default prompt for a summary. */
+export const summaryPrompt: string =
+  'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
+  'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
 
 function summaryItem(text: string): Item {
   return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };

@@ -1,5 +1,6 @@
 import type { Item, Part } from '@millrace/core';
 import type { ContextFilter } from '../contract/settings.ts';
+import { assertKnownOptions } from '../known-options.ts';
 
 /** Options of `dropReasoning` and `dropFailedResults`. */
 export interface DropOptions {
@@ -8,7 +9,9 @@ export interface DropOptions {
 }
 
 /** Removes reasoning from all but the last answers. */
-export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
+export function dropReasoning(options: DropOptions = {}): ContextFilter {
+  assertKnownOptions('dropReasoning', options, { keepAnswers: true });
+  const { keepAnswers = 1 } = options;
   return (items) =>
     changeOlderItems(items, keepAnswers, (parts) =>
       parts.filter(({ kind }) => kind !== 'reasoning'),
@@ -16,7 +19,9 @@ export function dropReasoning({ keepAnswers = 1 }: DropOptions = {}): ContextFil
 }
 
 /** Shortens failed tool results to "It failed." in all but the last answers. */
-export function dropFailedResults({ keepAnswers = 1 }: DropOptions = {}): ContextFilter {
+export function dropFailedResults(options: DropOptions = {}): ContextFilter {
+  assertKnownOptions('dropFailedResults', options, { keepAnswers: true });
+  const { keepAnswers = 1 } = options;
   return (items) =>
     changeOlderItems(items, keepAnswers, (parts) =>
       parts.map((part) =>

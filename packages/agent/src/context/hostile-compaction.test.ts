@@ -2,7 +2,6 @@ import type { Item } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import type { ScriptEntry, ScriptedResponse } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
-import { summaryPrompt } from '../run/compaction.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,
@@ -17,6 +16,7 @@ import {
 } from '../testing/test-agent.ts';
 import { withMethods } from '../testing/test-doubles.ts';
 import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
+import { summaryPrompt } from './build-request.ts';
 
 const look = tool('look', async () => 'seen', { effects: 'none' });
 const long = { input: 1000 } as const;

@@ -3,6 +3,10 @@ import { type ErrorPlace, MillraceError } from '@millrace/core';
 /** The codes of `AgentError`. */
 export type AgentErrorCode =
   | 'bad_option'
+  /** The input of a run is not a text, an item or a list of items. */
+  | 'bad_input'
+  /** A command has an unknown type or field, or lacks a field. */
+  | 'bad_command'
   /** There is a maximum cost, but the price of a model is unknown. */
   | 'no_price'
   /** Two tools, or two agents, have the same name. */

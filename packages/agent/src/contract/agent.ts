@@ -1,12 +1,14 @@
-import type { ItemId, SessionId, TraceContext } from '@millrace/core';
+import type { JsonValue, TraceContext } from '@millrace/core';
 import type { Observer } from './observer.ts';
+import type { ParentCall } from './parent-call.ts';
 import type { ReplayOptions, ReplayResult } from './replay.ts';
-import type { Run, RunInput } from './run.ts';
+import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from './run.ts';
+import type { PendingApproval, TypedTool } from './typed-tools.ts';
 
 /** Options of `Agent.run` and `Agent.resume`. */
 export interface AgentRunOptions {
   /** The session to run in. Default: a new session. */
-  readonly session?: SessionId | undefined;
+  readonly session?: string | undefined;
   /** Aborts the run. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -23,12 +25,19 @@ export interface AgentRunOptions {
   readonly trace?: TraceContext | undefined;
   /** Observers for this run and for its sub-agents, in addition to the observers of each agent. */
   readonly observers?: readonly Observer[] | undefined;
+  /**
+   * The call that runs this agent as a sub-agent: `ctx.asParent` of a tool with `startsSession`.
+   * Pass `ctx.child` as `session`. Questions then reach the caller, usage counts toward its limits,
+   * and `whileAsking` is that of the caller. A run that was interrupted continues, and its input is
+   * not added again. Default: none.
+   */
+  readonly parent?: ParentCall | undefined;
 }
 
 /** Options of `Agent.regenerate` and `Agent.edit`. */
 export interface ForkedRunOptions {
   /** The id of the fork. Default: a new session id. */
-  readonly into?: SessionId | undefined;
+  readonly into?: string | undefined;
   /** As in `AgentRunOptions`. */
   readonly signal?: AbortSignal | undefined;
   /** As in `AgentRunOptions`. */
@@ -40,27 +49,51 @@ export interface ForkedRunOptions {
 }
 
 /** An agent: settings that can run sessions. Create it with `createAgent`. */
-export interface Agent<Value = unknown> {
+export interface Agent<Value = unknown, Tools extends TypedTool = TypedTool, Live = JsonValue> {
   /** The name from the options. */
   readonly name: string;
   /** Starts a run. One agent can serve many runs at once, but only one per session. */
-  run(input: RunInput, options?: AgentRunOptions): Run<Value>;
+  run(input: RunInput, options?: AgentRunOptions): Run<Value, Tools, Live>;
   /** Resumes a session: interrupted work, queued messages and answered approvals. */
-  resume(session: SessionId, options?: Omit<AgentRunOptions, 'session'>): Run<Value>;
+  resume(
+    session: string,
+    options?: Omit<AgentRunOptions, 'session' | 'parent'>,
+  ): Run<Value, Tools, Live>;
+  /**
+   * Approves a call that waits for approval, by its id or by an entry of `result.pendingApprovals`. It
+   * works for a run of any process. A parked session continues when it is resumed. Rejects with
+   * `no_such_call` if no such call waits.
+   */
+  approve<const Call extends string | PendingApproval<Tools>>(
+    session: string,
+    call: Call,
+    options?: ApproveOptions<InputOfCall<Call>>,
+  ): Promise<void>;
+  /** Denies a call that waits for approval, as `approve` approves it. The model gets an error result. */
+  deny(
+    session: string,
+    call: string | PendingApproval<Tools>,
+    options?: DenyOptions,
+  ): Promise<void>;
   /**
    * Answers again, in a fork. By default, everything after the last user input is replaced; with
    * `item`, everything from that item on.
    */
   regenerate(
-    session: SessionId,
-    options?: ForkedRunOptions & { readonly item?: ItemId },
-  ): Run<Value>;
+    session: string,
+    options?: ForkedRunOptions & { readonly item?: string | undefined },
+  ): Run<Value, Tools, Live>;
   /** Replaces an item with new input and answers it, in a fork. */
-  edit(session: SessionId, item: ItemId, input: RunInput, options?: ForkedRunOptions): Run<Value>;
+  edit(
+    session: string,
+    item: string,
+    input: RunInput,
+    options?: ForkedRunOptions,
+  ): Run<Value, Tools, Live>;
   /**
    * Runs a recorded session through the loop again. Model output, tool results, decisions, times
    * and ids come from the recording. Nothing is executed or sent. Reports the first record at which
    * this agent would act differently.
    */
-  replay(session: SessionId, options?: ReplayOptions): Promise<ReplayResult>;
+  replay(session: string, options?: ReplayOptions): Promise<ReplayResult>;
 }

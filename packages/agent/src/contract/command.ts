@@ -1,6 +1,33 @@
 import type { Item, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
+import type { ApproveOptions, DenyOptions, RunInput } from './run.ts';
 
-/** A command to a session. Commands travel as JSON and may come from any process. */
+/** A command to a session, as a program submits it with `submitCommand`. */
+export type SessionCommand =
+  /**
+   * Input for the agent. `steer` adds it to the next request. `follow_up` answers it when the run would
+   * end. Default: `follow_up`.
+   */
+  | {
+      readonly type: 'message';
+      readonly input: RunInput;
+      readonly when?: 'steer' | 'follow_up' | undefined;
+      /** The trace for a run that starts because of this message. */
+      readonly trace?: TraceContext | undefined;
+    }
+  /** Stops the run and keeps the partial answer. */
+  | { readonly type: 'abort'; readonly reason?: string | undefined }
+  /** Summarizes older items. */
+  | { readonly type: 'compact' }
+  /** Withdraws a message that is still queued, by its key. */
+  | { readonly type: 'withdraw'; readonly key: string }
+  /** Revokes the standing approvals of a rule. */
+  | { readonly type: 'revoke'; readonly rule: string }
+  /** Approves a call that waits for approval. */
+  | ({ readonly type: 'approve'; readonly toolCallId: string } & ApproveOptions)
+  /** Denies a call that waits for approval. */
+  | ({ readonly type: 'deny'; readonly toolCallId: string } & DenyOptions);
+
+/** A command as the log stores it. Commands travel as JSON and may come from any process. */
 export type Command =
   /**
    * Input for the agent: it joins the next request (`steer`), or starts a turn when the run would
@@ -43,7 +70,10 @@ export interface QueuedCommand {
   readonly key: string;
   /**
    * A command of a known type that cannot be decoded is `unreadable`; the loop removes it from the
-   * queue.
+   * queue. A command of an `unknown` type stays in the queue, for other programs.
    */
-  readonly command: Command | { readonly type: 'unreadable' };
+  readonly command:
+    | Command
+    | { readonly type: 'unreadable' }
+    | { readonly type: 'unknown'; readonly given: JsonValue };
 }

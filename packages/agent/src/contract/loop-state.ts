@@ -4,6 +4,7 @@ import type {
   ItemId,
   JsonValue,
   RunId,
+  SessionId,
   Stop,
   ToolCallId,
   TraceContext,
@@ -94,6 +95,8 @@ export interface TurnState {
 /** Decisions on a call and its executions. The result itself is in the tool item. */
 export interface CallState {
   readonly isAsked: boolean;
+  /** Set if this is no call of the session but a question of a sub-agent. */
+  readonly question: QuestionState | undefined;
   /** The rule that a standing approval would apply to. */
   readonly rule: string | undefined;
   /** What the user was asked about, for example the real path of a file. */
@@ -105,9 +108,17 @@ export interface CallState {
   readonly executions: number;
 }
 
-interface ApprovalAnswer {
+interface QuestionState {
+  /** The call of the session that runs the sub-agent. */
+  readonly of: ToolCallId;
+  /** The name of the tool that the sub-agent wants to call. */
+  readonly name: string;
+}
+
+export interface ApprovalAnswer {
   readonly decision: 'allow' | 'deny';
   readonly reason: string | undefined;
+  readonly by: string | undefined;
   readonly input: JsonValue | undefined;
 }
 
@@ -116,11 +127,16 @@ interface ExecutionState {
   readonly name: string;
   /** True if the outcome is unknown, because the process died. */
   readonly isLost: boolean;
+  /** True if it ended without a result, because its sub-agent waits for an answer. */
+  readonly isParked: boolean;
   readonly isRunning: boolean;
+  /** The session of the sub-agent. */
+  readonly child: SessionId | undefined;
 }
 
 export const newCallState: CallState = {
   isAsked: false,
+  question: undefined,
   rule: undefined,
   judged: undefined,
   answer: undefined,

@@ -1,6 +1,7 @@
 import type { Delta, DraftRecord, FoldState, SessionId } from '@millrace/core';
 import type { LoopState } from './loop-state.ts';
 import type { Observer } from './observer.ts';
+import type { ParentCall } from './parent-call.ts';
 import type { Settings } from './settings.ts';
 
 /** Shared by all parts of one run. */
@@ -16,6 +17,10 @@ export interface RunContext {
   /** Aborts when the run has to stop. */
   readonly signal: AbortSignal;
   readonly phase: RunPhase;
+  /** Aborts when the process gives up the session without ending the run. Sub-agents do the same. */
+  readonly leave: AbortSignal;
+  /** The call that this run belongs to, if it is the run of a sub-agent. */
+  readonly parent?: ParentCall | undefined;
   /** Observers of this run, which its sub-agents also get. */
   readonly observers?: readonly Observer[] | undefined;
 }

@@ -1,41 +1,81 @@
 import type {
-  AgentEvent,
+  AgentUsage,
   ErrorInfo,
   Item,
   JsonValue,
   RunId,
   SessionId,
   Stop,
-  ToolCallId,
+  StopReason,
   Usage,
 } from '@millrace/core';
+import type { PendingApproval, RunEvent, ToolCall, TypedTool } from './typed-tools.ts';
 
-/** The result of a run. Errors and aborts are results too, with a `stop` that says why. */
-export interface RunResult<Value = unknown> {
+/**
+ * The result of a run. Errors and aborts are results too. `reason` narrows the type: with `stop` the
+ * result has the `value` of the `output` schema, with `error` it has an `error`.
+ */
+export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
+  | FinishedResult<Value, Tools>
+  | FailedResult<Tools>
+  | UnfinishedResult<Tools>;
+
+interface ResultFields<Tools extends TypedTool> {
   readonly session: SessionId;
-  /** Why the run ended. */
+  /** Why the run ended, with details. */
   readonly stop: Stop;
   /** The text of the last answer. */
   readonly text: string;
-  /** The validated value, if the agent has an `output` schema. */
-  readonly value?: Value | undefined;
   /** The items that the run added to the transcript, without its input. */
   readonly items: readonly Item[];
-  /** Token usage of all attempts, including superseded ones. */
+  /** The tool calls in these items that have a result, in order. */
+  readonly toolCalls: readonly ToolCall<Tools>[];
+  /** The calls that wait for an approval. Pass them to `agent.approve` or `agent.deny`. */
+  readonly pendingApprovals: readonly PendingApproval<Tools>[];
+  /** Token usage of all attempts, including superseded ones and those of sub-agents. */
   readonly usage: Usage;
-  /** The error, if `stop.reason` is `error`. */
-  readonly error?: ErrorInfo | undefined;
+  /** The same by agent: the agent's own usage first, with `agent` undefined, then each sub-agent's. */
+  readonly usageByAgent: readonly AgentUsage[];
+}
+
+/** The result of a run that finished normally. */
+export interface FinishedResult<Value = unknown, Tools extends TypedTool = TypedTool>
+  extends ResultFields<Tools> {
+  /** The same as `stop.reason`. */
+  readonly reason: 'stop';
+  /** The validated value of the answer. Missing if the agent has no `output` schema. */
+  readonly value: Value;
+  readonly error?: undefined;
+  readonly cause?: undefined;
+}
+
+/** The result of a run that failed. */
+export interface FailedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
+  /** The same as `stop.reason`. */
+  readonly reason: 'error';
+  /** What failed. */
+  readonly error: ErrorInfo;
   /** The value that user code threw. It exists only in this process and is not on the log. */
   readonly cause?: unknown;
+  readonly value?: undefined;
+}
+
+/** The result of a run that was stopped, cut off or parked. */
+export interface UnfinishedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
+  /** The same as `stop.reason`. */
+  readonly reason: Exclude<StopReason, 'stop' | 'error'>;
+  readonly error?: undefined;
+  readonly cause?: undefined;
+  readonly value?: undefined;
 }
 
 /** Options of `Run.approve`. */
-export interface ApproveOptions {
+export interface ApproveOptions<Input = JsonValue> {
   /**
    * Replaces the input of the call. It does not run if the policy denies this input. Default: the
    * model's input.
    */
-  readonly input?: JsonValue | undefined;
+  readonly input?: Input | undefined;
   /** Who approved the call, for the log. */
   readonly by?: string | undefined;
   /**
@@ -53,14 +93,32 @@ export interface DenyOptions {
   readonly by?: string | undefined;
 }
 
+/** Options of `Run.toUIMessageStreamResponse`. */
+export interface UiStreamOptions {
+  /**
+   * The id of the message that the client shows and that this run continues, for example after an
+   * approval. The stream then restates the current step, not the whole message. Default: the client
+   * shows none.
+   */
+  readonly messageId?: string | undefined;
+  /** Further headers of the response. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The type of a new input for a call: that of its tool, or any JSON if only the id is known. */
+export type InputOfCall<Call> = Call extends { readonly input: infer Input } ? Input : JsonValue;
+
+/** An item as input. An item without an id gets a new one. */
+export type InputItem = Omit<Item, 'id'> & { readonly id?: string | undefined };
+
 /** Input of a run: a text, one item, or a list of items. */
-export type RunInput = string | Item | readonly Item[];
+export type RunInput = string | InputItem | readonly InputItem[];
 
 /**
  * A run in progress: its events, its result, and methods to control it. It continues whether or not
  * anything reads it.
  */
-export interface Run<Value = unknown> {
+export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live = JsonValue> {
   readonly session: SessionId;
   /** The id of the run. A resumed run keeps its id. */
   readonly id: RunId;
@@ -68,9 +126,32 @@ export interface Run<Value = unknown> {
    * The events of the run. Each iteration starts at the run's first record, however late, and ends
    * with the run.
    */
-  readonly events: AsyncIterable<AgentEvent>;
+  readonly events: AsyncIterable<RunEvent<Live, Tools>>;
   /** Resolves when the run has ended, whether it succeeded or not. */
-  readonly result: Promise<RunResult<Value>>;
+  readonly result: Promise<RunResult<Value, Tools>>;
+  /**
+   * The events as a stream of the platform. Like `events`, it starts at the run's first record and
+   * ends with the run. The reader sets the pace. Cancelling it does not stop the run.
+   */
+  toReadableStream(): ReadableStream<RunEvent<Live, Tools>>;
+  /**
+   * The events as Server-Sent Events: the body of a response with the type `text/event-stream`. Each
+   * event has one line of JSON, and its offset as id.
+   */
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  /**
+   * A response with the run as one message of the AI SDK's UI message stream, version 1, for
+   * `useChat`. The stream ends with the run, or when the run waits for an approval. A client that
+   * disconnects does not stop the run: pass `signal: request.signal` to `agent.run` for that.
+   */
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response;
+  /** Resolves with the text of the last answer. Rejects with a `RunError` if the run did not finish. */
+  text(): Promise<string>;
+  /**
+   * Resolves with the validated value of the `output` schema. Rejects with a `RunError` if the run did
+   * not finish, and with `bad_option` if the agent has no `output`.
+   */
+  value(): Promise<Value>;
   /** Stops the run and keeps the partial answer. Resolves when the abort is on the log. */
   abort(reason?: string): Promise<void>;
   /** Adds input to the next request. */
@@ -80,10 +161,14 @@ export interface Run<Value = unknown> {
   /** Summarizes older items, before the next request or when the run would end. */
   compact(): Promise<void>;
   /**
-   * Approves a call that waits for approval. Rejects with `no_such_call` if the current turn has no
-   * such call.
+   * Approves a call that waits for approval, by its id or by an entry of `pendingApprovals`. Rejects
+   * with `no_such_call` if the current turn has no such call. Use `agent.approve` after the run has
+   * ended.
    */
-  approve(toolCallId: ToolCallId, options?: ApproveOptions): Promise<void>;
+  approve<const Call extends string | PendingApproval<Tools>>(
+    call: Call,
+    options?: ApproveOptions<InputOfCall<Call>>,
+  ): Promise<void>;
   /** Denies a call that waits for approval. The model gets an error result. */
-  deny(toolCallId: ToolCallId, options?: DenyOptions): Promise<void>;
+  deny(call: string | PendingApproval<Tools>, options?: DenyOptions): Promise<void>;
 }

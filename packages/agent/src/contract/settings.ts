@@ -11,20 +11,25 @@ import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Observer } from './observer.ts';
 import type { Tool, ValidationResult } from './tool.ts';
+import type { ParsedToolInput } from './typed-tools.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
 
-/** A call that needs a decision by the policy or the user. */
-export interface PendingCall {
-  /** The call as the model made it. */
-  readonly call: ToolCallPart;
-  readonly tool: Tool;
-  /** The validated input that the tool will get. */
-  readonly input: unknown;
-  /** One line for the user: what the call is about to do. */
-  readonly summary: string;
-}
+/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
+export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
+  ? {
+      /** The name of the tool. */
+      readonly name: Tools['name'];
+      /** The call as the model made it. */
+      readonly call: ToolCallPart;
+      readonly tool: Tools;
+      /** The validated input that the tool will get. */
+      readonly input: ParsedToolInput<Tools>;
+      /** One line for the user: what the call is about to do. */
+      readonly summary: string;
+    }
+  : never;
 
 /** The return value of an `approve` policy. */
 export type ApprovalDecision =

@@ -14,9 +14,11 @@ import type { BlobStore } from '@millrace/log';
 import type { BuiltInTool, ToolProviderOptions } from '@millrace/providers';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
+import type { ParentCall } from './parent-call.ts';
+import type { TypedTool } from './typed-tools.ts';
 
 /** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
-export interface Tool {
+export interface Tool extends TypedTool {
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
@@ -27,7 +29,10 @@ export interface Tool {
    * be discarded.
    */
   readonly effects: 'none' | 'external';
-  /** Whether the tool may run again if a process died during the call. */
+  /**
+   * Whether the tool may run again if a process died during the call. With `startsSession`, it gets
+   * the same `child` again and has to continue that session.
+   */
   readonly replay: 'safe' | 'never';
   /** The tool is stopped after this time. Undefined: no timeout. */
   readonly timeoutMs: number | undefined;
@@ -76,7 +81,7 @@ export type ValidationResult =
   | { readonly ok: false; readonly problem: string };
 
 /** The return value of `execute`: a promise, or an async generator that yields progress. */
-export type ToolExecution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
+export type ToolExecution<Return = ToolReturn> = Promise<Return> | AsyncGenerator<string, Return>;
 
 /**
  * Return value of a tool: a text, a full output, or any JSON value, which is sent to the model as
@@ -108,7 +113,10 @@ export interface ToolContext {
   readonly turn: number;
   readonly toolCallId: ToolCallId;
   readonly executionId: ExecutionId;
-  /** The session for a sub-agent, if the tool has `startsSession`. */
+  /**
+   * The session for a sub-agent, if the tool has `startsSession`. If the call runs again after it was
+   * interrupted or parked, it is the same session.
+   */
   readonly child: SessionId | undefined;
   /**
    * What the `approve` policy judged, for example the real path of a file. It is also what the user
@@ -116,6 +124,11 @@ export interface ToolContext {
    * none.
    */
   readonly judged?: string | undefined;
+  /**
+   * Pass it as `parent` to the run of the sub-agent, if the tool has `startsSession`. The sub-agent's
+   * questions then reach the caller, its usage counts, and an interrupted run continues.
+   */
+  readonly asParent?: ParentCall | undefined;
   /** Stores large content beside the log. */
   readonly blobs: BlobStore;
   /** The trace context for outgoing calls, under the span of this execution. */

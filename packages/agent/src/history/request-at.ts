@@ -6,6 +6,7 @@ import {
   type ItemKind,
   type LogRecord,
   type SessionId,
+  sessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
@@ -34,11 +35,11 @@ export interface PastRequest extends Attempt {
  */
 export async function requestAt(
   agent: Agent,
-  session: SessionId,
+  session: string,
   at: Attempt,
 ): Promise<PastRequest | undefined> {
   const root = settingsOf(agent);
-  const moment = await findAttemptStart(root.log, session, at);
+  const moment = await findAttemptStart(root.log, sessionId(session), at);
   if (moment === undefined) return undefined;
   const { state, loop, kind, provider: id, model } = moment;
   const asked = { turn: at.turn, attempt: at.attempt, provider: id, model };

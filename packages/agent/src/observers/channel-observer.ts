@@ -1,6 +1,7 @@
 import { type AgentEvent, type LogRecord, MillraceError } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { ChannelBuffer, type DroppedEvents } from './channel-buffer.ts';
 
 /** An event, or a marker for dropped events. */
@@ -29,9 +30,9 @@ const defaultMaxEvents = 1024;
  * provider, observers: [channel.observe] }); for await (const event of channel) if (event.type ===
  * 'dropped') reload();
  */
-export function channelObserver({
-  maxEvents = defaultMaxEvents,
-}: ChannelOptions = {}): ChannelObserver {
+export function channelObserver(options: ChannelOptions = {}): ChannelObserver {
+  assertKnownOptions('channelObserver', options, { maxEvents: true });
+  const { maxEvents = defaultMaxEvents } = options;
   if (!(Number.isSafeInteger(maxEvents) && maxEvents > 0)) throw badBound(maxEvents);
   const channel = new Channel(maxEvents);
   return {

@@ -1,5 +1,6 @@
 import { encodeEvent, encodeRecord } from '@millrace/core';
 import type { Observer } from '../contract/observer.ts';
+import { assertKnownOptions } from '../known-options.ts';
 
 /** Options of `jsonlObserver`. */
 export interface JsonlOptions {
@@ -15,10 +16,9 @@ export interface JsonlOptions {
  *
  * @example jsonlObserver((line) => process.stdout.write(line));
  */
-export function jsonlObserver(
-  write: (line: string) => void,
-  { as = 'records' }: JsonlOptions = {},
-): Observer {
+export function jsonlObserver(write: (line: string) => void, options: JsonlOptions = {}): Observer {
+  assertKnownOptions('jsonlObserver', options, { as: true });
+  const { as = 'records' } = options;
   if (as === 'records') return (record) => write(`${encodeRecord(record)}\n`);
   return (_record, events) => {
     for (const event of events) write(`${encodeEvent(event)}\n`);

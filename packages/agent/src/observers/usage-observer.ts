@@ -10,7 +10,7 @@ import type { Observer } from '../contract/observer.ts';
 
 /** The totals of `usageObserver`. */
 export interface UsageTotals {
-  /** Usage of all attempts, including superseded ones. */
+  /** Usage of all attempts, including superseded ones and those of sub-agents. */
   readonly usage: Usage;
   /** Number of turns. */
   readonly turns: number;
@@ -53,6 +53,12 @@ export function usageObserver(): UsageObserver {
         if (attempt > 0) attempts.add(key);
         lastUsage.set(key, fact.usage);
         return;
+      case 'child_usage_reported': {
+        // The observer may also get the records of the sub-agent. Both have the same key.
+        const { session, turn: ofTurn, attempt: tried } = fact.of;
+        lastUsage.set(attemptKey(session, ofTurn, tried), fact.usage);
+        return;
+      }
       case 'tool_execution_started':
         executions++;
         return;

@@ -1,5 +1,6 @@
 import { itemId, type LogRecord, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
@@ -218,7 +219,7 @@ describe('a replay is refused', () => {
   test('for an unknown session', async () => {
     const agent = singleAgent([]).buildAgent({
       ...{ log: memoryLog(), tool: (tool) => tool, hook: (hook) => hook },
-      provider: () => ({ id: 'none', model: 'none' }) as never,
+      provider: () => scriptedProvider([]),
     });
     await expect(agent.replay(session)).rejects.toMatchObject({ code: 'no_session' });
   });

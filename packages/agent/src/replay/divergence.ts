@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type DraftRecord, encodeDraft, type LogRecord } from '@millrace/core';
 import type { Divergence } from '../contract/replay.ts';
 
@@ -20,7 +19,7 @@ function differingFields(expected: LogRecord, found: DraftRecord): readonly stri
   const [one, other] = [contentOf(expected), contentOf(found)];
   if (one['type'] !== other['type']) return [];
   const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...keys].filter((key) => !isDeepStrictEqual(one[key], other[key]));
+  return [...keys].filter((key) => !hasSameContent(one[key], other[key]));
 }
 
 function contentOf({ delta, fact }: DraftRecord | LogRecord): Readonly<Record<string, unknown>> {
@@ -39,7 +38,7 @@ export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   const [drafted, recorded] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
   if (drafted === recorded) return true;
   if (drafted.type !== recorded.type) return false;
-  return isDeepStrictEqual(storedForm(draft), storedForm(record));
+  return hasSameContent(storedForm(draft), storedForm(record));
 }
 
 /** The encoded form: without derived fields and independent of key order. */
@@ -47,4 +46,21 @@ function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): un
   const at = { turn, attempt };
   const draft: DraftRecord = fact === undefined ? { ...at, delta } : { ...at, fact };
   return JSON.parse(encodeDraft(draft));
+}
+
+/** Compares values of records: JSON, and the bytes of media. */
+function hasSameContent(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  if (ArrayBuffer.isView(one) !== ArrayBuffer.isView(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every(
+      (key) =>
+        Object.hasOwn(other, key) && hasSameContent(Reflect.get(one, key), Reflect.get(other, key)),
+    )
+  );
 }

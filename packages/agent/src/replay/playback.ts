@@ -56,7 +56,7 @@ export class Playback implements Clock {
     this.#quiet = 0;
     if (this.#isWatching) return;
     this.#isWatching = true;
-    setImmediate(() => this.#checkIdle());
+    macrotask(() => this.#checkIdle());
   }
 
   #checkIdle(): void {
@@ -72,7 +72,7 @@ export class Playback implements Clock {
   #scheduleCheck(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    setImmediate(() => this.#checkIdle());
+    macrotask(() => this.#checkIdle());
   }
 
   #releaseWaiting(): boolean {
@@ -84,4 +84,27 @@ export class Playback implements Clock {
     this.#quiet = 0;
     return true;
   }
+}
+
+/** Faster ways than a timer to run a callback after pending work. A runtime has one or both. */
+interface OptionalGlobals {
+  readonly setImmediate?: (run: () => void) => unknown;
+  readonly MessageChannel?: new () => {
+    readonly port1: { onmessage: (() => void) | null; close(): void };
+    readonly port2: { postMessage(value: null): void };
+  };
+}
+
+/** Runs a callback in the next round of the event loop. */
+function macrotask(run: () => void): void {
+  const { setImmediate: immediate, MessageChannel: Channel } =
+    globalThis as unknown as OptionalGlobals;
+  if (immediate !== undefined) return void immediate(run);
+  if (Channel === undefined) return void setTimeout(run, 0);
+  const { port1, port2 } = new Channel();
+  port1.onmessage = () => {
+    port1.close();
+    run();
+  };
+  port2.postMessage(null);
 }

@@ -17,6 +17,20 @@ export interface RecordedExecution {
   /** Number of records before its end. Undefined if it has none. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
+  /** What its sub-agent asked, answered and used. */
+  readonly childFacts: readonly RecordedChildFact[];
+  /** Set if its sub-agent was parked: the questions that the loop has to check for answers. */
+  readonly parkedWith: readonly ToolCallId[] | undefined;
+}
+
+/** A fact that the loop wrote for a sub-agent. */
+export interface RecordedChildFact {
+  readonly fact: Extract<
+    Fact,
+    { readonly type: 'approval_asked' | 'approval_answered' | 'child_usage_reported' }
+  >;
+  /** Number of records before it. */
+  readonly after: number;
 }
 
 interface RecordedUpdate {
@@ -49,7 +63,16 @@ export function recordedExecutions(
   const drivers = new Map<ExecutionId, string>();
   /** The running execution of each call. */
   const last = new Map<ToolCallId, ExecutionId>();
+  /** The call of each question of a sub-agent. */
+  const questions = new Map<ToolCallId, ToolCallId>();
+  const childFacts = new Map<ExecutionId, RecordedChildFact[]>();
   for (const [at, { delta, fact, producer }] of records.entries()) {
+    if (fact?.type === 'approval_asked' && fact.from !== undefined)
+      questions.set(fact.toolCallId, fact.from.toolCallId);
+    const childFact = fact && childFactIn(fact);
+    const running =
+      childFact && last.get(questions.get(childFact.toolCallId) ?? childFact.toolCallId);
+    if (childFact && running) childFacts.get(running)?.push({ fact: childFact, after: at });
     if (delta?.type === 'begin_part' && delta.kind === 'tool_result')
       resultParts.set(delta.toolCallId, delta.partId);
     if (delta?.type === 'append_text')
@@ -61,7 +84,10 @@ export function recordedExecutions(
       if (resultPart !== undefined) updatesByPart.set(resultPart, updates);
       drivers.set(executionId, producer);
       last.set(toolCallId, executionId);
-      executions.set(executionId, { updates, result: undefined, after: undefined, child });
+      const own: RecordedChildFact[] = [];
+      childFacts.set(executionId, own);
+      const open = { result: undefined, after: undefined, parkedWith: undefined };
+      executions.set(executionId, { updates, child, childFacts: own, ...open });
     }
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_result') {
       // The end record follows, unless a fork was made between the two.
@@ -76,10 +102,50 @@ export function recordedExecutions(
       // A later driver reports the execution as lost. Its own end is not recorded.
       if (started === undefined || drivers.get(fact.executionId) !== producer) continue;
       const [after, result] = resultBefore(records, at, fact.toolCallId);
-      executions.set(fact.executionId, { ...started, after, result });
+      const parkedWith = fact.outcome === 'parked' ? questionsAt(records, at, fact) : undefined;
+      executions.set(fact.executionId, { ...started, after, result, parkedWith });
     }
   }
   return executions;
+}
+
+function childFactIn(fact: Fact): RecordedChildFact['fact'] | undefined {
+  switch (fact.type) {
+    case 'child_usage_reported':
+      return fact;
+    case 'approval_asked':
+      return fact.from && fact;
+    case 'approval_answered':
+      return fact.answeredIn && fact;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * The questions of a parked sub-agent that count if they are answered. If the same driver ran the call
+ * again without a new answer, an answer arrived before the sub-agent had parked.
+ */
+function questionsAt(
+  records: readonly LogRecord[],
+  end: number,
+  { toolCallId }: { readonly toolCallId: ToolCallId },
+): readonly ToolCallId[] {
+  const all = new Set<ToolCallId>();
+  const open = new Set<ToolCallId>();
+  for (const { fact } of records.slice(0, end)) {
+    if (fact?.type === 'approval_asked' && fact.from?.toolCallId === toolCallId) {
+      all.add(fact.toolCallId);
+      open.add(fact.toolCallId);
+    }
+    if (fact?.type === 'approval_answered') open.delete(fact.toolCallId);
+  }
+  for (const { fact, producer } of records.slice(end + 1)) {
+    if (fact?.type === 'approval_answered' && open.has(fact.toolCallId)) return [...open];
+    const isAgain = fact?.type === 'tool_execution_started' && fact.toolCallId === toolCallId;
+    if (isAgain) return producer === records[end]?.producer ? [...all] : [...open];
+  }
+  return [...open];
 }
 
 /**

@@ -26,7 +26,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   readonly #finished: PromiseWithResolvers<Divergence | undefined> = Promise.withResolvers();
   /** Number of records that were delivered to the driver. */
   #delivered: number;
-  #timeout: NodeJS.Timeout | undefined;
+  #timeout: ReturnType<typeof setTimeout> | undefined;
 
   constructor(records: readonly LogRecord[], playback: Playback, drive: RecordedDrive) {
     this.#records = records;
@@ -196,6 +196,7 @@ const waitingFacts: ReadonlySet<string> = new Set([
   'response_started',
   'tool_execution_started',
   'approval_asked',
+  'child_usage_reported',
   'retry_scheduled',
 ]);
 

@@ -1,4 +1,4 @@
-import type { Attempt } from '@millrace/core';
+import { type Attempt, sessionId, type ToolCallId } from '@millrace/core';
 import type { BlobStore, Log } from '@millrace/log';
 import {
   createProvider,
@@ -11,12 +11,13 @@ import {
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
+import type { ParentCall } from '../contract/parent-call.ts';
 import type { ApprovalDecision, PendingCall, Settings } from '../contract/settings.ts';
 import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
-import { callKey } from './recorded-calls.ts';
+import { callKey, type RecordedChildFact } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 import { recordedIds } from './recorded-ids.ts';
 import type { Recording } from './recording.ts';
@@ -96,9 +97,9 @@ function replayedLogOf({ log }: ReplayState): Log {
   const more = { fork: refuse, restore: refuse, redact: refuse, delete: refuse };
   return {
     ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
-    open: (session) => log.open(session),
-    read: (session, options) => log.read(session, options),
-    follow: (session, options) => log.follow(session, options),
+    open: (session) => log.open(sessionId(session)),
+    read: (session, options) => log.read(sessionId(session), options),
+    follow: (session, options) => log.follow(sessionId(session), options),
   };
 }
 
@@ -197,17 +198,53 @@ function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agen
 
 async function replayExecution(
   { recording, playback }: ReplayState,
-  { executionId, update }: ToolContext,
+  { executionId, update, signal, asParent }: ToolContext,
 ): Promise<ToolReturn> {
-  const { updates = [], after, result } = recording.executions.get(executionId) ?? {};
-  for (const recorded of updates) {
-    await playback.reached(recorded.after);
-    update(recorded.text);
+  const recorded = recording.executions.get(executionId);
+  const { updates = [], childFacts = [], after, result, parkedWith } = recorded ?? {};
+  // The caller was aborted while the sub-agent was parked. That wrote nothing to the caller's log.
+  if (signal.aborted) return;
+  const inOrder = [...updates, ...childFacts].toSorted((one, other) => one.after - other.after);
+  for (const one of inOrder) {
+    await playback.reached(one.after);
+    if ('text' in one) update(one.text);
+    else replayChildFact(one, asParent).catch(() => {});
   }
   await playback.reached(after ?? Number.POSITIVE_INFINITY);
+  if (parkedWith !== undefined) {
+    asParent?.end({ reason: 'parked' }, parkedWith.map(ownId));
+    return;
+  }
   if (result === undefined) throw new Error('It failed, and was tried again');
   const { text, value, isError, attachments, metadata } = result;
   return { output: { text, value, isError, attachments, metadata } };
+}
+
+async function replayChildFact(
+  { fact }: RecordedChildFact,
+  parent: ParentCall | undefined,
+): Promise<void> {
+  if (parent === undefined) return;
+  switch (fact.type) {
+    case 'child_usage_reported':
+      return parent.reportUsage(fact.of, fact.usage);
+    case 'approval_answered': {
+      const { decision, reason, by, input } = fact;
+      return parent.noteAnswer(ownId(fact.toolCallId), { decision, reason, by, input });
+    }
+    case 'approval_asked': {
+      const { toolCallId, name, reason, rule, judged, from } = fact;
+      if (from === undefined) return;
+      const { agents, session, input } = from;
+      const about = { name, reason, rule, judged, agents, session, input };
+      await parent.ask({ toolCallId: ownId(toolCallId), ...about });
+    }
+  }
+}
+
+/** The id of a question without the session of the sub-agent. */
+function ownId(question: ToolCallId): ToolCallId {
+  return question.slice(question.indexOf('/') + 1) as ToolCallId;
 }
 
 /** Shared by all parts of one drive's replay. */

@@ -45,11 +45,16 @@ export function createRegistry(root: Settings): AgentRegistry {
 
 /**
  * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits
- * and clock stay the run's.
+ * and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
+ * type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
-  return { ...next, log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted };
+  const output = root.output ?? next.output;
+  return {
+    ...{ ...next, output, log, observers, limits, clock },
+    ...{ ids, random, onDiagnostic, onInterrupted },
+  };
 }
 
 /** The settings of the agent that has the session now. */
@@ -61,6 +66,18 @@ export function activeSettings(
   const settings = name === undefined ? root : registry.get(name);
   if (settings === undefined) throw unknownAgent(name ?? '', registry);
   return settings;
+}
+
+/** Returns a function that gives settings with this `whileAsking`, the same ones for the same input. */
+export function settingsWhileAsking(
+  whileAsking: Settings['whileAsking'],
+): (settings: Settings) => Settings {
+  const adapted = new Map<Settings, Settings>();
+  return (settings) => {
+    const known = adapted.get(settings) ?? { ...settings, whileAsking };
+    adapted.set(settings, known);
+    return known;
+  };
 }
 
 function agentNameTaken(name: string): AgentError {

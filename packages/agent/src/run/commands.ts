@@ -2,6 +2,7 @@ import type { DraftRecord, ToolCallId } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import { unknownCommandText } from '../input/submit-command.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls } from '../state/turn-calls.ts';
 
@@ -38,7 +39,12 @@ export class CommandHandler {
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
-        this.#context.settings.onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
+        const { onDiagnostic } = this.#context.settings;
+        if (command.type === 'unknown')
+          return onDiagnostic(
+            `Ignored command ${key}: ${unknownCommandText(command.given)}. Use submitCommand, which checks commands`,
+          );
+        onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
         return this.#write([commandConsumed(key)]);
       }),
     );

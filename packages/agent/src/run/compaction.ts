@@ -10,19 +10,15 @@ import {
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { halted, raceAbort } from '../abortable.ts';
-import { applyCompaction, summaryId, withBytes } from '../context/build-request.ts';
+import { applyCompaction, summaryId, summaryPrompt, withBytes } from '../context/build-request.ts';
 import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.ts';
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { isOverflow } from '../state/fold-loop.ts';
-import { joinText } from './run-views.ts';
+import { joinText } from '../views/run-views.ts';
 import { runAttempt } from './stream-response.ts';
-
-export const summaryPrompt: string =
-  'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
-  'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
 
 /** Decides when the context is too long, and compacts it. */
 export class Compactor {

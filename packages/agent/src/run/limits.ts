@@ -3,7 +3,7 @@ import type { Provider } from '@millrace/providers';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Limits, RetrySettings } from '../contract/settings.ts';
-import { usageSince } from './run-views.ts';
+import { usageSince } from '../views/run-views.ts';
 
 /** Throws if a limit or a retry setting is invalid. */
 export function checkLimits(limits: Limits, retry: RetrySettings): void {
@@ -59,17 +59,30 @@ function badCost(cost: Cost): AgentError {
 }
 
 /** The limit that the run has reached, if there is one. */
-export function exceededLimit({ settings, journal, initialState }: RunContext): string | undefined {
-  const { maxTurns, maxTokens, maxCost, maxRepeats } = settings.limits;
+export function exceededLimit(context: RunContext): string | undefined {
+  const { settings, journal } = context;
+  const { maxTurns, maxRepeats } = settings.limits;
   if ((journal.loop.run?.turns ?? 0) >= maxTurns) return `${maxTurns} turns`;
+  const budget = exceededBudget(context);
+  if (budget !== undefined) return budget;
+  if (countRepeats(transcript(journal.state)) >= maxRepeats)
+    return `the same call ${maxRepeats} times`;
+  return undefined;
+}
+
+/**
+ * The limit of tokens or costs that the run has reached, together with its sub-agents, or that a
+ * caller of the run has reached.
+ */
+export function exceededBudget(context: RunContext): string | undefined {
+  const { settings, journal, initialState, parent } = context;
+  const { maxTokens, maxCost } = settings.limits;
   const { input, output, costs } = usageSince(journal.state, initialState);
   if (input + output >= maxTokens) return `${maxTokens} tokens`;
   const spent = costs.find(({ currency }) => currency === maxCost?.currency);
   if (maxCost && spent && compareDecimals(spent.amount, maxCost.amount) >= 0)
     return `${maxCost.amount} ${maxCost.currency}`;
-  if (countRepeats(transcript(journal.state)) >= maxRepeats)
-    return `the same call ${maxRepeats} times`;
-  return undefined;
+  return parent?.exceededBudget();
 }
 
 /** The number of consecutive answers, counted from the last one, with identical calls. */

@@ -1,39 +1,60 @@
-import type {
-  AgentEvent,
-  DraftRecord,
-  FoldState,
-  Ids,
-  Item,
-  LogRecord,
-  RunId,
-  SessionId,
-  Stop,
-  ToolCallId,
-  TraceContext,
+import {
+  type AgentEvent,
+  type DraftRecord,
+  emptyState,
+  type FoldState,
+  type Item,
+  isMillraceError,
+  type LogRecord,
+  type OnStep,
+  type RunId,
+  type SessionId,
+  type Stop,
+  type TraceContext,
+  toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
+import { wait } from '../abortable.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
-import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '../contract/run.ts';
+import type { ParentCall } from '../contract/parent-call.ts';
+import type {
+  ApproveOptions,
+  DenyOptions,
+  InputOfCall,
+  Run,
+  RunInput,
+  RunResult,
+  UiStreamOptions,
+} from '../contract/run.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
+import type { PendingApproval } from '../contract/typed-tools.ts';
 import { Observers } from '../observers/observers.ts';
-import { activeCommands, encodeCommand } from '../state/commands.ts';
+import { activeCommands } from '../state/commands.ts';
 import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
-import { callsOfTurn } from '../state/turn-calls.ts';
-import { activeSettings, createRegistry } from './agent-registry.ts';
+import { runStreams } from '../views/run-streams.ts';
+import {
+  createRunResult,
+  failedResult,
+  type RunEventSource,
+  runEvents,
+} from '../views/run-views.ts';
+import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
+import { ChildLink } from './child-link.ts';
+import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
-import { itemIdUsed, noSuchCall, notUnderstood, runLeft, runOver } from './run-errors.ts';
-import { createRunResult, failedResult, runEvents } from './run-views.ts';
+import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
-  readonly input: RunInput | undefined;
+  readonly input: readonly Item[] | undefined;
   readonly signal: AbortSignal | undefined;
   /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
@@ -41,6 +62,8 @@ interface LiveRunOptions {
   readonly trace?: TraceContext | undefined;
   /** In addition to the agent's observers. */
   readonly observers?: readonly Observer[] | undefined;
+  /** The call that this run belongs to, if it is the run of a sub-agent. */
+  readonly parent?: ParentCall | undefined;
   /**
    * If the session has an open run between turns, the input joins it instead of waiting for its
    * end.
@@ -52,6 +75,9 @@ interface LiveRunOptions {
 
 /** How long a run that is left waits for running calls. */
 const leaveGraceMs = 2000;
+/** How long a sub-agent that continues waits for the lease of the process before it. */
+const maxHeldMs = 60_000;
+const heldPollMs = 250;
 
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work,
@@ -66,14 +92,14 @@ export class LiveRun implements Run {
   /** Aborts when the run has to stop. */
   readonly #stop = new AbortController();
   readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
-  /** Commands that are being submitted. */
-  readonly #submits = new Set<Promise<unknown>>();
+  readonly #commands: CommandSender;
   /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
+  /** Aborts when this process gives up the session without ending the run. */
+  readonly #leaving = new AbortController();
+  #link: ChildLink | undefined;
   #id: RunId;
   #through = 0;
-  #submitted = 0;
-  #isClosing = false;
   #onRecord: (record: LogRecord) => void = () => {};
 
   constructor(settings: Settings, options: LiveRunOptions) {
@@ -82,6 +108,10 @@ export class LiveRun implements Run {
     this.session = options.session;
     this.#id = settings.ids.run();
     this.#opened.promise.catch(() => {});
+    this.#commands = new CommandSender({
+      ...{ settings, session: this.session, trace: options.trace },
+      ...{ opened: this.#opened.promise, runId: () => this.id },
+    });
     this.result = this.#run();
   }
 
@@ -90,104 +120,141 @@ export class LiveRun implements Run {
   }
 
   get events(): AsyncIterable<AgentEvent> {
+    const source = this.#source();
+    return { [Symbol.asyncIterator]: () => runEvents(source) };
+  }
+
+  toReadableStream(): ReadableStream<AgentEvent> {
+    return this.#streams().toReadableStream();
+  }
+
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#streams().toEventStream();
+  }
+
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response {
+    return this.#streams().toUIMessageStreamResponse(options);
+  }
+
+  #streams(): ReturnType<typeof runStreams> {
+    return runStreams(this.#source(), this.result);
+  }
+
+  #source(): RunEventSource {
     const { log } = this.#settings;
     const through = () => this.#through;
     const initialState = this.#opened.promise.then(({ before }) => before);
     initialState.catch(() => {});
-    const source = { log, initialState, ended: this.#ended.signal, through };
-    return { [Symbol.asyncIterator]: () => runEvents(source) };
+    return { log, initialState, ended: this.#ended.signal, through };
   }
 
-  async abort(reason?: string): Promise<void> {
-    // A run that has ended or never started needs no abort.
-    const isGoingOn = await this.#opened.promise.then(
-      () => !this.#isClosing,
-      () => false,
-    );
-    if (isGoingOn) await this.#submit({ type: 'abort', reason });
+  async text(): Promise<string> {
+    const result = await this.result;
+    if (result.reason === 'stop') return result.text;
+    throw new RunError(result);
+  }
+
+  async value(): Promise<unknown> {
+    const { output, name } = this.#settings;
+    if (output === undefined) throw noOutput(name);
+    const result = await this.result;
+    if (result.reason === 'stop') return result.value;
+    throw new RunError(result);
+  }
+
+  abort(reason?: string): Promise<void> {
+    return this.#commands.abort(reason);
   }
 
   steer(input: RunInput): Promise<void> {
-    const items = toItems(input, this.#settings.ids);
-    return this.#submit({ type: 'message', when: 'steer', items, trace: this.#options.trace });
+    return this.#commands.steer(input);
   }
 
   followUp(input: RunInput): Promise<void> {
-    const items = toItems(input, this.#settings.ids);
-    return this.#submit({ type: 'message', when: 'follow_up', items, trace: this.#options.trace });
+    return this.#commands.followUp(input);
   }
 
   compact(): Promise<void> {
-    return this.#submit({ type: 'compact' });
+    return this.#commands.compact();
   }
 
-  approve(toolCallId: ToolCallId, { input, by, until }: ApproveOptions = {}): Promise<void> {
-    const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
-    return this.#decide({ type: 'approve', toolCallId, input, by, until: lasting });
+  approve<const Call extends string | PendingApproval>(
+    call: Call,
+    options?: ApproveOptions<InputOfCall<Call>>,
+  ): Promise<void> {
+    return this.#commands.approve(call, options);
   }
 
-  deny(toolCallId: ToolCallId, { reason, by }: DenyOptions = {}): Promise<void> {
-    return this.#decide({ type: 'deny', toolCallId, reason, by });
-  }
-
-  async #decide(decision: Decision): Promise<void> {
-    const { journal } = await this.#opened.promise;
-    const { state, loop } = journal;
-    const isThere = callsOfTurn(state, loop.turn).some(
-      ({ part }) => part.toolCallId === decision.toolCallId,
-    );
-    if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId);
-    await this.#submit(decision);
-  }
-
-  /** Submits a command to the log, as any other process would. The run receives it from the log. */
-  async #submit(command: Command): Promise<void> {
-    const { journal } = await this.#opened.promise;
-    if (this.#isClosing) throw runOver(this.session, this.id);
-    const { log, ids } = this.#settings;
-    this.#submitted += 1;
-    const submitted = log.submit(this.session, encodeCommand(command), ids.execution());
-    this.#submits.add(submitted);
-    await submitted.finally(() => this.#submits.delete(submitted));
-    // An empty write fetches the command at once, without waiting for the next poll.
-    if (!this.#isClosing) journal.write([]).catch(() => {});
+  deny(call: string | PendingApproval, options?: DenyOptions): Promise<void> {
+    return this.#commands.deny(call, options);
   }
 
   async #run(): Promise<RunResult> {
-    const { log, name } = this.#settings;
+    const { parent } = this.#options;
     let driver: Driver | undefined;
+    let result: RunResult | undefined;
     try {
       await this.#options.prepare?.();
-      driver = await log.open(this.session, { holder: name });
-      return await this.#drive(driver);
+      parent?.checkPrices(this.#settings.providers);
+      driver = await this.#open();
+      result = await this.#drive(driver);
     } catch (error) {
       this.#opened.reject(error);
-      return failedResult(this.session, error);
+      result = failedResult(this.session, error);
     } finally {
-      this.#isClosing = true;
+      this.#commands.close();
       this.#ended.abort();
       await driver?.release().catch(() => {});
+    }
+    parent?.end(result.stop, this.#link?.asked ?? []);
+    return result;
+  }
+
+  /** Opens the session. The lease of a process that died may take a while to expire. */
+  async #open(): Promise<Driver> {
+    const { log, name, clock } = this.#settings;
+    const { parent, signal } = this.#options;
+    const open = () => log.open(this.session, { holder: name });
+    if (!parent?.isContinued) return open();
+    // A sub-agent on the caller's log that has no session was never started.
+    if (log !== parent.log && (await log.info(this.session)) === undefined)
+      throw outcomeUnknown(this.session);
+    const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
+    for (let waitedMs = 0; ; waitedMs += heldPollMs) {
+      try {
+        return await open();
+      } catch (error) {
+        const isHeld = isMillraceError(error) && error.code === 'held';
+        if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
+        await wait(clock, heldPollMs, stopped);
+      }
     }
   }
 
   async #drive(driver: Driver): Promise<RunResult> {
     const journal = this.#journalOf(driver);
     await journal.open();
-    const before = journal.state;
-    if (before.notUnderstood.length > 0) throw notUnderstood(this.session, before.notUnderstood);
-    this.#through = before.through;
-    const context = this.#contextOf(journal);
-    const loop = new RunLoop(context, () => this.#stop.abort());
+    const opened = journal.state;
+    if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
+    this.#through = opened.through;
+    // The result of a sub-agent that continues is that of its whole session.
+    const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
+    const context = this.#contextOf(journal, before);
+    const loop = new RunLoop(context, {
+      abort: () => this.#stop.abort(),
+      flushCommands: () => this.#commands.flush(journal),
+    });
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
     this.#watchLeaveSignal(journal, loop);
     // These aborts were meant for a run that has ended, or whose process died before it handled
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
-    this.#opened.resolve({ before, journal });
+    this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
     const listening = this.#receiveForeignRecords(journal);
     try {
+      await this.#link?.open();
       const newItems = await this.#startRun(context, loop, stale);
       const stop = await this.#driveToEnd(loop, journal);
       const { value, cause } = loop;
@@ -198,7 +265,7 @@ export class LiveRun implements Run {
       });
     } finally {
       leave();
-      this.#isClosing = true;
+      this.#commands.close();
       this.#stop.abort();
       await loop.halt();
       this.#ended.abort();
@@ -211,10 +278,13 @@ export class LiveRun implements Run {
    * grace period.
    */
   #watchLeaveSignal(journal: SessionJournal, loop: RunLoop): void {
-    const { leave } = this.#options;
+    const { leave: own, parent } = this.#options;
+    const signals = [own, parent?.leave].filter((signal) => signal !== undefined);
+    const leave = signals.length > 0 ? AbortSignal.any(signals) : undefined;
     const why = () => runLeft(this.session, this.id);
     const lose = () => this.#fail(journal, why());
     const onLeave = () => {
+      this.#leaving.abort();
       const cancel = this.#settings.clock.after(leaveGraceMs, lose);
       void loop.leave(why()).then(lose).finally(cancel);
     };
@@ -224,16 +294,23 @@ export class LiveRun implements Run {
 
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
+    // First, so that sub-agents leave their sessions for the next process instead of aborting.
+    this.#leaving.abort();
     this.#stop.abort();
   }
 
-  #contextOf(journal: SessionJournal): RunContext {
+  /** True if this is the run of a sub-agent whose session was started by an earlier process or run. */
+  #isContinued({ state }: Pick<SessionJournal, 'state'>): boolean {
+    return this.#options.parent?.isContinued === true && toArray(state.items).length > 0;
+  }
+
+  #contextOf(journal: SessionJournal, initialState: FoldState): RunContext {
     const settings = this.#settings;
     const registry = createRegistry(settings);
-    const { state: initialState } = journal;
-    const callIds = new UniqueCallIds(settings.ids, initialState);
+    const callIds = new UniqueCallIds(settings.ids, journal.state);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
-    const { observers } = this.#options;
+    const { observers, parent } = this.#options;
+    const adapt = parent === undefined ? undefined : settingsWhileAsking(parent.whileAsking);
     return {
       ...{
         journal,
@@ -243,9 +320,10 @@ export class LiveRun implements Run {
         initialState,
         signal: this.#stop.signal,
       },
-      observers,
+      ...{ observers, parent, leave: this.#leaving.signal },
       get settings() {
-        return activeSettings(registry, settings, journal.loop.agent);
+        const active = activeSettings(registry, settings, journal.loop.agent);
+        return adapt === undefined ? active : adapt(active);
       },
     };
   }
@@ -258,11 +336,25 @@ export class LiveRun implements Run {
       observers.length === 0
         ? undefined
         : (...notification: Parameters<Observers['notify']>) => notifier.notify(...notification);
+    const { parent } = this.#options;
+    const link = parent && this.#linkWith(parent, () => journal);
     const onRecord = (record: LogRecord) => {
       this.#through = record.offset;
       this.#onRecord(record);
+      link?.onRecord(record);
     };
-    return new SessionJournal({ driver, observe, onRecord, agent: this.#settings.name });
+    const { name: agent } = this.#settings;
+    const onStep: OnStep | undefined = link && ((_before, record) => link.track(record));
+    const journal = new SessionJournal({ driver, observe, onRecord, onStep, agent });
+    this.#link = link;
+    return journal;
+  }
+
+  #linkWith(parent: ParentCall, journal: () => SessionJournal): ChildLink {
+    const { session } = this;
+    const agent = () => journal().loop.agent ?? this.#settings.name;
+    const decide = (decision: Decision, key: string) => this.#commands.submit(decision, key);
+    return new ChildLink({ parent, session, journal, agent, decide });
   }
 
   /**
@@ -274,9 +366,12 @@ export class LiveRun implements Run {
     loop: RunLoop,
     stale: readonly QueuedCommand[],
   ): Promise<readonly Item[]> {
-    const { onInterrupted, ids } = settings;
-    const { input, joinsOpenRun = false, trace } = this.#options;
-    const newItems = input === undefined ? [] : toItems(input, ids);
+    const { ids } = settings;
+    const { joinsOpenRun = false, trace } = this.#options;
+    const isContinued = this.#isContinued(journal);
+    const newItems = isContinued ? [] : (this.#options.input ?? []);
+    // The caller of a sub-agent needs a whole answer.
+    const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
     const used = findUsedId(newItems, journal.state);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
@@ -288,13 +383,14 @@ export class LiveRun implements Run {
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;
-    const isAwaited = isNew || (isKept && journal.loop.commands.length > 0);
+    const isToldMore = journal.loop.commands.some(({ command }) => command.type !== 'unknown');
+    const isAwaited = isNew || (isKept && isToldMore);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;
     if (run !== undefined) this.#id = run.id;
     // Input that arrives while a call waits for an approval is answered after the call.
     if (turn !== undefined && newItems.length > 0)
-      await this.#submit({ type: 'message', when: 'follow_up', items: newItems, trace });
+      await this.#commands.submit({ type: 'message', when: 'follow_up', items: newItems, trace });
     const items = turn === undefined ? itemDrafts(newItems, ids) : [];
     const started =
       run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
@@ -308,12 +404,12 @@ export class LiveRun implements Run {
   async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
-      await this.#flushCommands(journal);
+      await this.#commands.flush(journal);
       const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
       if (!isAsked || !mayContinueAfter(stop)) {
-        this.#isClosing = true;
+        this.#commands.close();
         return stop;
       }
       this.#id = this.#settings.ids.run();
@@ -321,22 +417,12 @@ export class LiveRun implements Run {
     }
   }
 
-  /**
-   * Waits until all submitted commands are on the log and folded, including those submitted
-   * meanwhile.
-   */
-  async #flushCommands(journal: SessionJournal): Promise<void> {
-    for (let flushed = -1; flushed !== this.#submitted; ) {
-      flushed = this.#submitted;
-      await Promise.allSettled(this.#submits);
-      await journal.write([]);
-    }
-  }
-
   /** A signal that is already aborted stops the run before the first request. */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
-    const abort = () => this.abort(textOfError(signal?.reason));
+    const abort = async () => {
+      if (!this.#leaving.signal.aborted) await this.abort(textOfError(signal?.reason));
+    };
     const onAbort = () => void abort().catch(() => {});
     if (signal?.aborted) await abort();
     signal?.addEventListener('abort', onAbort);
@@ -365,14 +451,4 @@ const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted'
 /** After other stops, queued messages wait for the next run. */
 function mayContinueAfter({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked'].includes(reason);
-}
-
-function toItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
-  if (typeof input === 'string')
-    return [{ id: ids.item(), kind: 'user', parts: [{ kind: 'text', text: input }] }];
-  return isList(input) ? input : [input];
-}
-
-function isList(input: Item | readonly Item[]): input is readonly Item[] {
-  return Array.isArray(input);
 }

@@ -1,4 +1,4 @@
-import type { DraftRecord, LogRecord, PartId, SessionId, Stop } from '@millrace/core';
+import type { DraftRecord, LogRecord, PartId, SessionId, Stop, ToolCallPart } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../contract/agent-error.ts';
@@ -10,7 +10,7 @@ import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
 import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
 import { CommandHandler } from './commands.ts';
-import { Compactor } from './compaction.ts';
+import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
 import { checkAnswer, repairItem } from './output.ts';
 import { failedStop, failureDrafts } from './recovery.ts';
@@ -23,6 +23,13 @@ const maxRepairs = 2;
  */
 const maxIdleSteps = 10;
 
+interface RunLoopOptions {
+  /** Stops the requests and tools of the run. */
+  readonly abort: () => void;
+  /** Resolves when the commands of this process are on the log and folded. Default: at once. */
+  readonly flushCommands?: (() => Promise<void>) | undefined;
+}
+
 /**
  * The loop of a run: decides the next action, performs it, and repeats until the run is finished or
  * parked.
@@ -31,7 +38,9 @@ export class RunLoop {
   readonly #context: RunContext;
   readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
-  readonly #compactor: Compactor;
+  /** Loaded for agents that compact, and for a command that asks for it. */
+  #compactor: Compactor | undefined;
+  readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
@@ -44,11 +53,11 @@ export class RunLoop {
   /** The value that user code threw and that ended the run. */
   #cause: unknown;
 
-  constructor(context: RunContext, abort: () => void) {
+  constructor(context: RunContext, { abort, flushCommands = async () => {} }: RunLoopOptions) {
     this.#context = context;
+    this.#flushCommands = flushCommands;
     this.#commands = new CommandHandler(context, abort);
     this.#request = new TurnRequest(context);
-    this.#compactor = new Compactor(context);
   }
 
   get cause(): unknown {
@@ -71,6 +80,7 @@ export class RunLoop {
     this.#isDriving = true;
     this.#repairs = repairs;
     await this.#commands.handleQueued();
+    if (this.#context.settings.compaction !== undefined) await this.#loadCompactor();
     try {
       for (let idle = 0; idle < maxIdleSteps; ) {
         const { journal, phase } = this.#context;
@@ -142,7 +152,20 @@ export class RunLoop {
     // Checked only between turns, because it reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
-    return { loop, unanswered, hasCalls, limit, isLong: isBetween && this.#compactor.isDue };
+    return {
+      loop,
+      unanswered,
+      hasCalls,
+      limit,
+      isLong: isBetween && this.#compactor?.isDue === true,
+    };
+  }
+
+  async #loadCompactor(): Promise<Compactor> {
+    if (this.#compactor !== undefined) return this.#compactor;
+    const { Compactor } = await import('./compaction.ts');
+    this.#compactor ??= new Compactor(this.#context);
+    return this.#compactor;
   }
 
   /** Performs an action. Returns the run's stop if it was the last one. */
@@ -156,14 +179,18 @@ export class RunLoop {
         return undefined;
       case 'compact':
         if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
-        await this.#compactor.compact(action.turn, this.#request.provider, action.keys.length > 0);
+        await (await this.#loadCompactor()).compact(
+          action.turn,
+          this.#request.provider,
+          action.keys.length > 0,
+        );
         return undefined;
       case 'request':
         await this.#makeRequest(action.turn);
         return undefined;
       case 'answer': {
         const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
-        if (answered !== 'parked' || this.#context.phase.isAborting) return undefined;
+        if (answered !== 'parked' || !(await this.#stillWaits(action.calls))) return undefined;
         return this.#finishRun({ reason: 'parked', cause: 'approval' });
       }
       case 'reject':
@@ -175,6 +202,21 @@ export class RunLoop {
       case 'finish_run':
         return this.#conclude(action.stop);
     }
+  }
+
+  /**
+   * Whether all calls still wait, after the commands that are being submitted have arrived. A program
+   * that resumes a parked run and approves a call at once does not find it parked again.
+   */
+  async #stillWaits(calls: readonly ToolCallPart[]): Promise<boolean> {
+    const { journal, phase } = this.#context;
+    await this.#flushCommands();
+    await this.#commands.handleQueued();
+    await journal.settled();
+    const decided = calls.some(
+      ({ toolCallId }) => journal.loop.turn?.calls.get(toolCallId)?.answer !== undefined,
+    );
+    return !decided && !phase.isAborting;
   }
 
   /** User code threw. The log still works, so the run is ended properly. */

@@ -6,6 +6,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import type { RunResult } from '../contract/run.ts';
+import type { Tool } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
 import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
@@ -28,7 +29,13 @@ describe('an answer with an output schema', () => {
   test('is a validated and typed value', async () => {
     const agent = createAgent({ provider: scriptedProvider([right]), output: city });
     const result = await agent.run('Where?').result;
-    expectTypeOf(agent).toEqualTypeOf<Agent<{ name: string; people: number }>>();
+    expectTypeOf(agent).toEqualTypeOf<
+      Agent<
+        { name: string; people: number },
+        Tool,
+        { readonly name?: string; readonly people?: number }
+      >
+    >();
     expectTypeOf(result.value).toEqualTypeOf<{ name: string; people: number } | undefined>();
     expect(result.value).toEqual({ name: 'Ulm', people: 126_000 });
     expect(result.stop).toEqual({ reason: 'stop' });
@@ -68,7 +75,7 @@ describe('an answer with an output schema', () => {
   test('is undefined and of unknown type without a schema', async () => {
     const provider = scriptedProvider([right]);
     const agent = createAgent({ provider });
-    expectTypeOf(agent).toEqualTypeOf<Agent<unknown>>();
+    expectTypeOf(agent).toEqualTypeOf<Agent<unknown, Tool>>();
     expectTypeOf<RunResult['value']>().toEqualTypeOf<unknown>();
     expect(await agent.run('Where?').result).not.toHaveProperty('value');
     expect(provider.calls[0]?.request).not.toHaveProperty('output');

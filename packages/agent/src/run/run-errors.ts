@@ -6,8 +6,13 @@ export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
   return new AgentError('bad_option', message, { session, item });
 }
 
-export function noSuchCall(session: SessionId, toolCallId: ToolCallId): AgentError {
-  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: the current turn has no such call`;
+export function noSuchCall(
+  session: SessionId,
+  toolCallId: ToolCallId,
+  waiting: readonly ToolCallId[] = [],
+): AgentError {
+  const hint = waiting.length === 0 ? 'No call waits' : `These calls wait: ${waiting.join(', ')}`;
+  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: the current turn has no such call. ${hint}`;
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
@@ -17,11 +22,21 @@ export function notUnderstood(session: SessionId, types: readonly string[]): Age
 }
 
 export function runOver(session: SessionId, runId: RunId): AgentError {
-  const message = `Cannot send a command to run ${runId} of session ${session}: the run has ended. Start another run, or resume the session`;
+  const message = `Cannot send a command to run ${runId} of session ${session}: the run has ended. Start another run, or resume the session. To decide on a call of a parked session, use agent.approve or agent.deny, then agent.resume`;
   return new AgentError('run_over', message, { session, runId });
 }
 
 export function runLeft(session: SessionId, runId: RunId): AgentError {
   const message = `Run ${runId} of session ${session} was left unfinished. Resume the session to continue it`;
   return new AgentError('left', message, { session, runId });
+}
+
+export function noOutput(agent: string): AgentError {
+  const message = `Cannot get a value from agent ${agent}: it has no output schema. Pass output to createAgent`;
+  return new AgentError('bad_option', message, { agent, option: 'output' });
+}
+
+export function outcomeUnknown(session: SessionId): AgentError {
+  const message = `Cannot continue session ${session} of the sub-agent: its log does not have it, and nobody knows what was done. Create the sub-agent with the log of its caller`;
+  return new AgentError('no_such_session', message, { session });
 }

@@ -33,11 +33,8 @@ function encodeItems(items: readonly Item[]): JsonValue {
   return json;
 }
 
-/**
- * Decodes a command. Returns undefined for an unknown type, which stays in the queue for other
- * programs.
- */
-export function decodeCommand(json: JsonObject): QueuedCommand['command'] | undefined {
+/** Decodes a command. */
+export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   switch (json['type']) {
     case 'message':
       return decodeMessage(json);
@@ -57,7 +54,7 @@ export function decodeCommand(json: JsonObject): QueuedCommand['command'] | unde
     case 'deny':
       return decodeDecision(json) ?? { type: 'unreadable' };
     default:
-      return undefined;
+      return { type: 'unknown', given: json['type'] ?? null };
   }
 }
 

@@ -37,7 +37,7 @@ export function responseFinished(
 /** The record for a decision on a call. */
 export function approvalAnswered(
   { turn, attempt }: TurnState,
-  { toolCallId, name }: ToolCallPart,
+  { toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>,
   decision: Decision,
 ): DraftRecord {
   const by = decision.by === undefined ? {} : { by: decision.by };

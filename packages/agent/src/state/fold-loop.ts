@@ -24,7 +24,6 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       return { ...state, run: state.run && { ...state.run, aborted: { reason: fact.reason } } };
     case 'command_queued': {
       const command = decodeCommand(fact.command);
-      if (command === undefined) return state;
       const commands = [...state.commands, { key: fact.key, command }];
       // A revoke takes effect here, so that no more calls run by the rule before the command is
       // handled.
@@ -174,6 +173,8 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
       return fact.itemId === turn.itemId ? { ...turn, stop: fact.stop } : turn;
     case 'item_finished':
       return fact.itemId === turn.itemId && fact.stop ? { ...turn, stop: fact.stop } : turn;
+    case 'child_usage_reported':
+      return turn;
     case 'handed_off':
       // The first hand-off wins.
       return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
@@ -191,28 +192,39 @@ function updateCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
 function foldCall(call: CallState, fact: Fact): CallState {
   switch (fact.type) {
     case 'approval_asked':
-      return { ...call, isAsked: true, rule: fact.rule, judged: fact.judged };
+      return {
+        ...call,
+        ...{ isAsked: true, rule: fact.rule, judged: fact.judged, question: questionIn(fact) },
+      };
     case 'approval_answered': {
-      const { decision, reason, input } = fact;
+      const { decision, reason, by, input } = fact;
       // The first answer wins.
-      return call.answer ? call : { ...call, answer: { decision, reason, input } };
+      return call.answer ? call : { ...call, answer: { decision, reason, by, input } };
     }
     case 'tool_call_rejected':
       return { ...call, isRejected: true };
     case 'tool_execution_started': {
-      const { executionId: id, name } = fact;
-      const execution = { id, name, isRunning: true, isLost: false };
+      const { executionId: id, name, child } = fact;
+      const execution = { id, name, child, isRunning: true, isLost: false, isParked: false };
       return { ...call, execution, executions: call.executions + 1 };
     }
     case 'tool_execution_finished': {
       const { execution } = call;
       if (execution?.id !== fact.executionId) return call;
       const isLost = fact.outcome === 'lost';
-      return { ...call, execution: { ...execution, isRunning: false, isLost } };
+      const isParked = fact.outcome === 'parked';
+      return { ...call, execution: { ...execution, isRunning: false, isLost, isParked } };
     }
     default:
       return call;
   }
+}
+
+function questionIn({
+  from,
+  name,
+}: Extract<Fact, { type: 'approval_asked' }>): CallState['question'] {
+  return from && { of: from.toolCallId, name };
 }
 
 /** True if the request was longer than the model accepts. */

@@ -1,5 +1,11 @@
-import { type FoldState, findItem, type PartId, type ToolCallPart } from '@millrace/core';
-import type { TurnState } from '../contract/loop-state.ts';
+import {
+  type FoldState,
+  findItem,
+  type PartId,
+  type ToolCallId,
+  type ToolCallPart,
+} from '@millrace/core';
+import { newCallState, type TurnState } from '../contract/loop-state.ts';
 
 interface TurnCall {
   readonly id: PartId;
@@ -12,13 +18,56 @@ export function callsOfTurn(state: FoldState, turn: TurnState | undefined): read
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
-/** The calls that can be decided on, also while the response streams. */
+/** A call of the session, or a question of a sub-agent about a call of its own. */
+export type DecidableCall = Pick<ToolCallPart, 'toolCallId' | 'name'>;
+
+/** The calls and questions that can be decided on, also while the response streams. */
 export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
-): readonly ToolCallPart[] {
-  if (turn?.stop !== undefined) return unansweredCalls(state, turn);
-  return callsOfTurn(state, turn).map(({ part }) => part);
+): readonly DecidableCall[] {
+  if (turn?.stop === undefined) return callsOfTurn(state, turn).map(({ part }) => part);
+  const calls = unansweredCalls(state, turn);
+  return [...calls, ...questionsOf(turn, new Set(calls.map(({ toolCallId }) => toolCallId)))];
+}
+
+/** True if the turn has this call or question, answered or not. */
+export function hasCall(
+  state: FoldState,
+  turn: TurnState | undefined,
+  toolCallId: ToolCallId,
+): boolean {
+  if (turn?.calls.get(toolCallId)?.question !== undefined) return true;
+  return callsOfTurn(state, turn).some(({ part }) => part.toolCallId === toolCallId);
+}
+
+/** The questions of the sub-agents of these calls. */
+function questionsOf(
+  { calls }: TurnState,
+  open: ReadonlySet<ToolCallId>,
+): readonly (DecidableCall & { readonly of: ToolCallId })[] {
+  return [...calls].flatMap(([toolCallId, { question }]) =>
+    question && open.has(question.of) ? { toolCallId, ...question } : [],
+  );
+}
+
+/**
+ * The calls and questions that wait for the user, and the calls whose sub-agent is parked until its
+ * questions are answered.
+ */
+export function askedCalls(state: FoldState, turn: TurnState | undefined): ReadonlySet<ToolCallId> {
+  const asked = new Set<ToolCallId>();
+  const isOpen = (id: ToolCallId) => {
+    const { isAsked, answer, isRejected } = turn?.calls.get(id) ?? newCallState;
+    return isAsked && answer === undefined && !isRejected;
+  };
+  for (const { toolCallId } of decidableCalls(state, turn)) {
+    if (!isOpen(toolCallId)) continue;
+    asked.add(toolCallId);
+    const of = turn?.calls.get(toolCallId)?.question?.of;
+    if (of !== undefined && turn?.calls.get(of)?.execution?.isParked) asked.add(of);
+  }
+  return asked;
 }
 
 /** The calls without a result, after the response has ended. */

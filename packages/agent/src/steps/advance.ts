@@ -91,7 +91,7 @@ async function driveRun(step: OpenStep, options: AdvanceOptions): Promise<Plan> 
   const { journal, context, runs } = step;
   const mended = abandonedWorkDrafts(step, options);
   if (mended.length > 0) await journal.write(mended);
-  const loop = new RunLoop(context, () => step.abort());
+  const loop = new RunLoop(context, { abort: () => step.abort() });
   step.onRecord = (record) => loop.onRecord(record);
   for (;;) {
     if (journal.loop.run === undefined) {

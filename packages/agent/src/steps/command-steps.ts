@@ -1,9 +1,11 @@
-import type { JsonObject, SessionId, ToolCallId } from '@millrace/core';
+import type { JsonObject, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
+import { unknownCommandText } from '../input/submit-command.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 import { CommandHandler } from '../run/commands.ts';
 import { decodeCommand } from '../state/commands.ts';
+import { askedCalls } from '../state/turn-calls.ts';
 import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';
 
@@ -17,7 +19,10 @@ export interface CommandStepOptions extends HeldSession {
 export interface CommandStepResult {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
-  /** The calls that still need a decision by the user. */
+  /**
+   * The calls, and the questions of sub-agents, that still need a decision by the user. Calls whose
+   * sub-agent is parked are included.
+   */
   readonly asked: readonly ToolCallId[];
 }
 
@@ -36,11 +41,8 @@ export async function commandStep(
     if (journal.loop.run !== undefined)
       await new CommandHandler(context, () => step.abort()).handleQueued();
     const { run, turn } = journal.loop;
-    const asked = [...(turn?.calls ?? [])].filter(
-      ([, { isAsked, answer, isRejected }]) => isAsked && answer === undefined && !isRejected,
-    );
     const isAborted = run?.aborted !== undefined;
-    return { isAborted, asked: asked.map(([toolCallId]) => toolCallId) };
+    return { isAborted, asked: [...askedCalls(journal.state, turn)] };
   } finally {
     await step.close();
   }
@@ -63,14 +65,17 @@ export interface SubmitStepOptions {
 export async function submitStep(agent: Agent, options: SubmitStepOptions): Promise<void> {
   const { session, command, key, createdAt } = options;
   const read = decodeCommand(command);
-  if (read === undefined || read.type === 'unreadable') throw noCommand(session, command);
+  if (read.type === 'unknown' || read.type === 'unreadable') throw badCommand(session, read);
   const { log } = settingsOf(agent);
   await assertSameSession(log, session, createdAt);
   await log.submit(session, command, key);
 }
 
-function noCommand(session: SessionId, { type }: JsonObject): AgentError {
-  const named = typeof type === 'string' ? `a command of the type ${type}` : 'a command';
-  const message = `Cannot submit ${named} to session ${session}: it cannot be decoded`;
-  return new AgentError('bad_option', message, { session });
+function badCommand(
+  session: SessionId,
+  read: { readonly type: 'unreadable' } | { readonly type: 'unknown'; readonly given: JsonValue },
+): AgentError {
+  const why = read.type === 'unknown' ? unknownCommandText(read.given) : 'it cannot be decoded';
+  const message = `Cannot submit the command to session ${session}: ${why}`;
+  return new AgentError('bad_command', message, { session });
 }

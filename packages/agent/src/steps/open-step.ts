@@ -4,7 +4,12 @@ import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Observers } from '../observers/observers.ts';
-import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
+import {
+  activeSettings,
+  createRegistry,
+  settingsOf,
+  settingsWhileAsking,
+} from '../run/agent-registry.ts';
 import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
@@ -37,6 +42,8 @@ export class OpenStep {
   readonly runs: RunTracker;
   readonly #stop = new AbortController();
   readonly #ended = new AbortController();
+  /** Aborts when nothing more can be written, because the step is repeated elsewhere. */
+  readonly #leaving = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
   /** Called after each record is committed during the step. */
@@ -80,6 +87,8 @@ export class OpenStep {
   /** Stops the step because nothing more can be written. */
   fail(error: unknown): void {
     this.journal.fail(error);
+    // First, so that sub-agents leave their sessions instead of aborting.
+    this.#leaving.abort();
     this.#stop.abort();
   }
 
@@ -152,14 +161,10 @@ export class OpenStep {
     const registry = createRegistry(root);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     // Steps never wait for an approval. They park instead.
-    const parking = new Map<Settings, Settings>();
-    const settingsFor = (settings: Settings): Settings => {
-      const known = parking.get(settings) ?? { ...settings, whileAsking: 'park' };
-      parking.set(settings, known);
-      return known;
-    };
+    const settingsFor = settingsWhileAsking('park');
     return {
       ...{ journal, phase, session: journal.state.session, signal: this.#stop.signal },
+      leave: this.#leaving.signal,
       callIds: new UniqueCallIds(root.ids, journal.state),
       get initialState() {
         return runs.before;

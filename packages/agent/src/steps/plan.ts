@@ -12,9 +12,10 @@ import {
 import { ResultSlots } from '../calls/result-slots.ts';
 import type { LoopState } from '../contract/loop-state.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
-import { createRunResult } from '../run/run-views.ts';
+import { createRunResult } from '../views/run-views.ts';
 import { activeCommands } from '../state/commands.ts';
 import type { Action } from '../state/decide.ts';
+import { askedCalls } from '../state/turn-calls.ts';
 import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type ItemReference, referenceTo, type SettledItem } from './settled-items.ts';
@@ -88,14 +89,14 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   if (step.do !== 'answer')
     return { do: 'request', turn: step.do === 'request' ? step.turn.turn : 0 };
   const { settings } = context;
-  const { turn, attempt, toolItemId, calls } = step.turn;
+  const { turn, attempt, toolItemId } = step.turn;
+  const asked = askedCalls(journal.state, step.turn);
   // Reserves the results in call order, before the calls run in any order.
   const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
   const placed = slots.reserve(step.calls);
   if (placed.length > 0) await journal.write(placed);
   const planned = step.calls.map(({ toolCallId, name }) => {
-    const { isAsked = false, answer } = calls.get(toolCallId) ?? {};
-    return { toolCallId, name, isAsked: isAsked && answer === undefined };
+    return { toolCallId, name, isAsked: asked.has(toolCallId) };
   });
   const maxParallel = settings.limits.maxParallelTools;
   return { do: 'calls', turn, attempt, calls: planned, maxParallel };
@@ -124,7 +125,8 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   // The error of an earlier run is no longer known.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
   const outcome = { value: undefined, error: lastError, cause: undefined };
-  const { text, usage, error } = createRunResult(before, after, stop, [], outcome);
+  const { text, usage } = createRunResult(before, after, stop, [], outcome);
+  const error = stop.reason === 'error' ? lastError : undefined;
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {

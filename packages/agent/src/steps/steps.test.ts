@@ -471,7 +471,7 @@ describe('the session', () => {
     const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
     for (const command of [{ type: 'nonsense' }, {}, { type: 'approve', toolCallId: 7 }])
       await expect(submitStep(agent, { session, command, key: 'k' })).rejects.toMatchObject({
-        code: 'bad_option',
+        code: 'bad_command',
       });
   });
 

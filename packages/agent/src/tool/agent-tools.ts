@@ -1,6 +1,8 @@
+import { parseJson } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
+import type { ToolOutput } from '../contract/tool.ts';
 import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.ts';
 
 /** Options of `subAgent`. */
@@ -21,7 +23,9 @@ interface Task {
 
 /**
  * Creates a tool that runs another agent in a session of its own. Its streamed text is the
- * progress, and its last answer is the result. It stops with the caller.
+ * progress, and its last answer is the result: the value, if the agent has an `output` schema. It
+ * stops with the caller. Its questions are events of the caller, its usage counts toward the
+ * caller's limits, and after a crash it continues with the caller.
  */
 export function subAgent<const Name extends string>(
   options: SubAgentOptions<Name>,
@@ -33,19 +37,28 @@ export function subAgent<const Name extends string>(
     description,
     input: taskSchema,
     startsSession: true,
+    // The run finds its own session and continues it.
+    replay: 'safe',
     timeoutMs,
     summarize: ({ task }) => `${name}: ${task}`,
-    async *execute({ task }, { child, signal, trace, observers }) {
-      const run = agent.run(task, { session: child, signal, trace, observers });
+    async *execute({ task }, { child, signal, trace, observers, asParent: parent }) {
+      const run = agent.run(task, { session: child, signal, trace, observers, parent });
       for await (const event of run.events)
         if (event.type === 'assistant_text_delta') yield event.text;
-      const { text, stop, error } = await run.result;
-      if (stop.reason === 'stop') return text;
+      const { text, value, stop, error } = await run.result;
+      if (stop.reason === 'stop') return value === undefined ? text : structuredOutput(value);
       const message = signal.aborted ? textOfError(signal.reason) : error?.message;
       const why = message ?? stop.cause ?? stop.reason;
       return { output: { text: `It did not come to an end (${why}). ${text}`, isError: true } };
     },
   });
+}
+
+/** The value of an agent with an `output` schema, also as text for the caller's model. */
+function structuredOutput(value: unknown): ToolOutput {
+  const text: string | undefined = JSON.stringify(value);
+  const parsed = parseJson(text ?? 'null');
+  return { output: { text: text ?? 'null', ...(parsed.ok && { value: parsed.value }) } };
 }
 
 const taskJsonSchema = {

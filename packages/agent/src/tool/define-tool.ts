@@ -1,15 +1,22 @@
-import type { AgentEvent, JsonObject } from '@millrace/core';
+import {
+  type AgentEvent,
+  findUnknownOption,
+  type JsonObject,
+  type OptionNames,
+  type UnknownOption,
+} from '@millrace/core';
 import type { BuiltInTool } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
-import type { Tool, ToolContext, ToolExecution } from '../contract/tool.ts';
+import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '../contract/tool.ts';
+import type { CallEvent, ResultEvent } from '../contract/typed-tools.ts';
 import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
 type Schema = StandardSchemaV1;
 
 /** Options of `defineTool`. */
-export interface ToolOptions<Input extends Schema> {
+export interface ToolOptions<Input extends Schema, Return = ToolReturn> {
   /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
@@ -51,23 +58,47 @@ export interface ToolOptions<Input extends Schema> {
   /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   /** Runs the tool. */
-  execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): ToolExecution;
+  execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): ToolExecution<Return>;
 }
 
-/** A tool with a typed input. */
-export interface DefinedTool<Name extends string, Input> extends Tool {
+/**
+ * A tool with a typed input and output. `Input` is what the model writes, `Parsed` what the schema
+ * makes of it, and `Value` the value of the result for programs.
+ */
+export interface DefinedTool<Name extends string, Input, Parsed = Input, Value = unknown>
+  extends Tool {
   readonly name: Name;
+  readonly '~types'?: { readonly input: Input; readonly parsed: Parsed; readonly output: Value };
   /**
    * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
    */
   isCall(event: AgentEvent): event is CallEvent<Name, Input>;
+  /**
+   * True if the event is a result of this tool without an error. Narrows the type of
+   * `event.part.value`.
+   */
+  isResult(event: AgentEvent): event is ResultEvent<Name, Value>;
 }
 
-/** The `tool_call_ready` event of a tool, with a typed input. */
-export type CallEvent<Name extends string, Input> = Extract<
-  AgentEvent,
-  { readonly type: 'tool_call_ready' }
-> & { readonly name: Name; readonly input: Input };
+/**
+ * Refuses a return type that is not JSON. `unknown` is allowed, because the compiler infers it for
+ * `new Promise((resolve) => …)`.
+ */
+type ReturnCheck<Return> = unknown extends Return
+  ? unknown
+  : [Return] extends [ToolReturn]
+    ? unknown
+    : { readonly execute: (...given: never) => ToolExecution };
+
+/** The value of a result for programs, from the return type of `execute`. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a tool too
+export type ValueOfReturn<Return> = Return extends string | undefined | void
+  ? undefined
+  : Return extends ToolOutput
+    ? Return['output'] extends { readonly value: infer Value }
+      ? Value
+      : Return['output']['value']
+    : Return;
 
 const optionNames = {
   name: true,
@@ -104,12 +135,17 @@ const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
  * @example const now = defineTool({ name: 'now', description: 'The present time', input:
  * z.object({}), effects: 'none', execute: async () => new Date().toISOString(), });
  */
-export function defineTool<const Name extends string, Input extends Schema>(
-  options: ToolOptions<Input> & { readonly name: Name },
-): DefinedTool<Name, StandardSchemaV1.InferInput<Input>> {
+export function defineTool<const Name extends string, Input extends Schema, Return = ToolReturn>(
+  options: ToolOptions<Input, Return> & { readonly name: Name } & ReturnCheck<Return>,
+): DefinedTool<
+  Name,
+  StandardSchemaV1.InferInput<Input>,
+  StandardSchemaV1.InferOutput<Input>,
+  ValueOfReturn<Return>
+> {
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
-  assertKnownFields<ToolOptions<Input>>(options, optionNames);
+  assertKnownFields<ToolOptions<Input, Return>>(options, optionNames);
   const { answers } = options;
   if (answers !== undefined && !Object.hasOwn(builtInTools, answers))
     throw badBuiltIn(name, answers);
@@ -132,7 +168,9 @@ export function defineTool<const Name extends string, Input extends Schema>(
     summarize: (given) => summarize?.(given as never) ?? name,
     validate: (given) => validateWithSchema(input, given),
     isCall: (event): event is never => isCall(name, input, event),
-    execute: (given, context) => execute(given as never, context),
+    isResult: (event): event is never => isResult(name, event),
+    // The compiler has checked the return type.
+    execute: (given, context) => execute(given as never, context) as ToolExecution,
   };
 }
 
@@ -143,6 +181,11 @@ function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
   if (!(result instanceof Promise)) return result.issues === undefined;
   result.catch(() => {});
   return false;
+}
+
+function isResult(name: string, event: AgentEvent): boolean {
+  if (event.type !== 'part_finished' || event.part?.kind !== 'tool_result') return false;
+  return event.part.name === name && !event.part.isError && event.part.partial !== true;
 }
 
 function schemaOf(name: string, schema: Schema): JsonObject {
@@ -172,28 +215,24 @@ function noJsonSchema(name: string): AgentError {
   return new AgentError('bad_option', message, { tool: name });
 }
 
-/** All field names. The compiler checks that none is missing. */
-type Fields<Options> = Readonly<Record<keyof Options, true>>;
-
 /**
  * Throws if a tool has an unknown field. Other libraries put approval on the tool. If such a field
  * were ignored, the tool would run without approval.
  */
 export function assertKnownFields<Options extends { readonly name?: string | undefined }>(
   options: Options,
-  fields: Fields<Options>,
+  fields: OptionNames<Options>,
 ): void {
-  for (const [field, value] of Object.entries(options))
-    if (value !== undefined && !Object.hasOwn(fields, field))
-      throw unknownField(options.name ?? '', field, Object.keys(fields));
+  const unknown = findUnknownOption(options, fields);
+  if (unknown !== undefined) throw unknownField(options.name ?? '', unknown);
 }
 
 const isApproval = /approv|confirm|permission/i;
 
-function unknownField(name: string, field: string, fields: readonly string[]): AgentError {
+function unknownField(name: string, { name: field, hint }: UnknownOption): AgentError {
   const way = isApproval.test(field)
     ? 'To control whether calls may run, use createAgent({ approve })'
-    : `Known fields: ${fields.join(', ')}`;
+    : hint;
   const message = `Cannot define tool ${name}: unknown field ${field}. ${way}`;
   return new AgentError('bad_option', message, { tool: name, field });
 }

@@ -1,4 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { assertKnownOptions } from '../known-options.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 interface ByteRange {
@@ -19,10 +20,9 @@ const description = `Reads a stretch of a tool's output that was too long and wa
 "output" is the id that is named where it was clipped; "start" and "length" are in bytes.`;
 
 /** Creates a tool that lets the model read the clipped part of a long output. */
-export function readOutputTool({
-  name = 'read_output',
-  maxBytes = 20_000,
-}: ReadOutputOptions = {}): DefinedTool<string, ByteRange> {
+export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<string, ByteRange> {
+  assertKnownOptions('readOutputTool', options, { name: true, maxBytes: true });
+  const { name = 'read_output', maxBytes = 20_000 } = options;
   return defineTool({
     name,
     description,

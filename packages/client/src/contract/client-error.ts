@@ -29,6 +29,8 @@ type RefusalCode =
  */
 export type ClientErrorCode =
   | RefusalCode
+  /** An option of the client does not exist. */
+  | 'bad_option'
   /** The server did not answer, or the connection broke. */
   | 'unreachable'
   /** The stream sent nothing for too long and is considered dead. */

@@ -34,8 +34,10 @@ import { TaskStream } from '../stream/task-stream.ts';
 import type { WakeUps } from '../stream/wake-ups.ts';
 import { EventQueue } from './event-queue.ts';
 import { TaskCommands } from './task-commands.ts';
-import { readDigest, readRecords, readRequest, readSpans } from './task-reads.ts';
 import { TaskStore } from './task-store.ts';
+
+/** Inspectors read this, and a chat does not, so it loads on demand. */
+const taskReads = () => import('./task-reads.ts');
 
 interface LiveTaskOptions {
   readonly http: Http;
@@ -192,19 +194,23 @@ export class LiveTask implements TaskHandle {
     return this.#commands.blob(hash, options);
   }
 
-  records(from: number, options: Cancelable = {}): Promise<Batch> {
+  async records(from: number, options: Cancelable = {}): Promise<Batch> {
+    const { readRecords } = await taskReads();
     return readRecords(this.#options.http, this.id, from, options);
   }
 
-  digest(options: Cancelable = {}): Promise<TaskDigest> {
+  async digest(options: Cancelable = {}): Promise<TaskDigest> {
+    const { readDigest } = await taskReads();
     return readDigest(this.#options.http, this.id, options);
   }
 
-  spans(options: Cancelable = {}): Promise<readonly SpanInfo[]> {
+  async spans(options: Cancelable = {}): Promise<readonly SpanInfo[]> {
+    const { readSpans } = await taskReads();
     return readSpans(this.#options.http, this.id, options);
   }
 
-  request(at: Attempt, options: Cancelable = {}): Promise<PastRequest> {
+  async request(at: Attempt, options: Cancelable = {}): Promise<PastRequest> {
+    const { readRequest } = await taskReads();
     return readRequest(this.#options.http, this.id, at, options);
   }
 

@@ -8,7 +8,7 @@ import { validate } from '../fold/validate.ts';
 import { executionId, itemId, partId, runId, sessionId, toolCallId } from '../ids.ts';
 import type { JsonObject } from '../json/json-value.ts';
 import type { Delta, PartStart } from '../protocol/delta.ts';
-import type { Fact } from '../protocol/fact.ts';
+import type { ChildAttempt, Fact } from '../protocol/fact.ts';
 import type { Item } from '../protocol/item.ts';
 import type { Part, PartKind, Source } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
@@ -193,6 +193,11 @@ const deltas: { readonly [T in Delta['type']]: readonly DeltaOf<T>[] } = {
   unknown: [{ type: 'unknown', raw: { ...tricky, type: 'rotate_part', by: 90 } }],
 };
 
+const childAttempt: Required<ChildAttempt> = {
+  ...{ session: sessionId('s3'), agent: 'desk', turn: 2, attempt: 1 },
+  ...{ provider: 'p', model: 'm' },
+};
+
 const usage: Required<Usage> = {
   input: 1,
   output: 2,
@@ -272,6 +277,10 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   approval_asked: {
     ...{ type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },
     judged: '/folder/a.ts',
+    from: {
+      ...{ toolCallId: call.toolCallId, agents: ['lead', 'desk'], session: sessionId('s3') },
+      input: tricky,
+    },
   },
   approval_answered: {
     type: 'approval_answered',
@@ -281,7 +290,9 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     by: 'Ada',
     input: tricky,
     until: 'session',
+    answeredIn: sessionId('s3'),
   },
+  child_usage_reported: { type: 'child_usage_reported', ...call, of: childAttempt, usage },
   tool_execution_started: {
     type: 'tool_execution_started',
     ...call,

@@ -1,5 +1,13 @@
 import type { ExecutionId, ItemId, RunId, SessionId } from '../ids.ts';
-import type { Fact, SettledItem, SettledPart, Snapshot, UnknownFact } from '../protocol/fact.ts';
+import type {
+  AskingAgent,
+  ChildAttempt,
+  Fact,
+  SettledItem,
+  SettledPart,
+  Snapshot,
+  UnknownFact,
+} from '../protocol/fact.ts';
 import type {
   ContainerInfo,
   ModelName,
@@ -116,6 +124,23 @@ const trace: Decoder<TraceContext> = object<TraceContext>({
 });
 
 const called = { toolCallId, name: string };
+const session = id<SessionId>();
+
+const askingAgent: Decoder<AskingAgent> = object<AskingAgent>({
+  toolCallId,
+  agents: list(string),
+  session,
+  input: json,
+});
+
+const childAttempt: Decoder<ChildAttempt> = object<ChildAttempt>({
+  session,
+  agent: string,
+  turn: count,
+  attempt: count,
+  provider: optional(string),
+  model: optional(string),
+});
 
 type ClippedItem = { readonly itemId: ItemId; readonly maxLength: number };
 
@@ -167,6 +192,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       reason: optional(string),
       rule: optional(string),
       judged: optional(string),
+      from: optional(askingAgent),
     },
     approval_answered: {
       ...called,
@@ -175,19 +201,21 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       by: optional(string),
       input: optional(json),
       until: optional(until),
+      answeredIn: optional(session),
     },
     tool_execution_started: {
       ...called,
       executionId,
       summary: string,
-      child: optional(id<SessionId>()),
+      child: optional(session),
     },
     tool_execution_finished: {
       ...called,
       executionId,
       isError: boolean,
-      outcome: oneOf('completed', 'discarded', 'lost'),
+      outcome: oneOf('completed', 'discarded', 'lost', 'parked'),
     },
+    child_usage_reported: { ...called, of: childAttempt, usage },
     snapshot: { covers, items: list(settledItem) },
     unknown: unknownFact,
   },

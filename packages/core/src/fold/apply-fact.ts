@@ -1,11 +1,25 @@
-import { type Attempt, attemptOf, type ItemId, isSameAttempt, type PartId } from '../ids.ts';
-import type { Fact, Snapshot } from '../protocol/fact.ts';
+import {
+  type Attempt,
+  attemptOf,
+  type ItemId,
+  isSameAttempt,
+  type PartId,
+  type ToolCallId,
+} from '../ids.ts';
+import type { ChildAttempt, Fact, Snapshot } from '../protocol/fact.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import type { FactRecord } from '../protocol/record.ts';
 import type { Stop } from '../protocol/stop.ts';
 import { withDerived } from '../protocol/tool-call.ts';
 import type { Usage } from '../protocol/usage.ts';
-import { type AskedApproval, type FoldState, findItem, type ItemState } from './fold-state.ts';
+import {
+  type AskedApproval,
+  type AttemptUsage,
+  type FoldState,
+  findItem,
+  type ItemState,
+  usageKey,
+} from './fold-state.ts';
 import { changeAll, findLast, push, replace, toArray } from './sequence.ts';
 
 /** A draft that is only checked has no time yet. */
@@ -30,6 +44,8 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
     }
     case 'usage_reported':
       return noteUsage(state, record, fact.usage);
+    case 'child_usage_reported':
+      return noteUsage(state, record, fact.usage, fact.of);
     case 'attempt_superseded':
       return supersede(state, record);
     case 'turn_finished':
@@ -41,9 +57,15 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
     case 'approval_asked':
       return ask(state, record, fact);
     case 'approval_answered':
-    case 'tool_call_rejected':
     case 'tool_execution_started':
       return withoutAsked(state, ({ toolCallId }) => toolCallId === fact.toolCallId);
+    case 'tool_call_rejected':
+      return withoutAsked(state, (one) => isAbout(one, fact.toolCallId));
+    case 'tool_execution_finished': {
+      // A sub-agent that is parked or whose process died asks again when it continues.
+      const isOver = fact.outcome === 'completed' || fact.outcome === 'discarded';
+      return isOver ? withoutAsked(state, (one) => isAbout(one, fact.toolCallId)) : state;
+    }
     case 'snapshot':
       return settle(state, record, fact);
     case 'unknown':
@@ -103,10 +125,15 @@ function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
   return { ...withItem(state, item, { parts: [], redacted: true }), gone, open };
 }
 
-function noteUsage(state: FoldState, { turn, attempt }: Attempt, usage: Usage): FoldState {
+function noteUsage(
+  state: FoldState,
+  { turn, attempt }: Attempt,
+  usage: Usage,
+  of?: ChildAttempt,
+): FoldState {
   const last = state.usage.chunk.at(-1);
-  const entry = { turn, attempt, usage };
-  const isAgain = last !== undefined && isSameAttempt(last, entry);
+  const entry: AttemptUsage = { turn, attempt, usage, of };
+  const isAgain = last !== undefined && usageKey(last) === usageKey(entry);
   return {
     ...state,
     usage: isAgain ? replace(state.usage, last, entry) : push(state.usage, entry),
@@ -119,10 +146,15 @@ type ApprovalAsked = Extract<Fact, { type: 'approval_asked' }>;
 function ask(
   state: FoldState,
   { turn, attempt }: Attempt,
-  { toolCallId, name, reason, rule }: ApprovalAsked,
+  { toolCallId, name, reason, rule, from }: ApprovalAsked,
 ): FoldState {
   const { asked } = withoutAsked(state, (one) => one.toolCallId === toolCallId);
-  return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule }] };
+  return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule, from }] };
+}
+
+/** True if the call asks, or a sub-agent that it runs. */
+function isAbout({ toolCallId, from }: AskedApproval, call: ToolCallId): boolean {
+  return toolCallId === call || from?.toolCallId === call;
 }
 
 function withoutAsked(state: FoldState, isOver: (one: AskedApproval) => boolean): FoldState {

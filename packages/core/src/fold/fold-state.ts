@@ -7,6 +7,7 @@ import {
   type SessionId,
   type ToolCallId,
 } from '../ids.ts';
+import type { AskingAgent, ChildAttempt } from '../protocol/fact.ts';
 import type { Author, ItemKind } from '../protocol/item.ts';
 import type { Metadata, Part } from '../protocol/part.ts';
 import type { Stop } from '../protocol/stop.ts';
@@ -32,8 +33,8 @@ export interface FoldState {
   /** Superseded attempts, kept until their turn finishes. They cannot add content any more. */
   readonly superseded: readonly Superseded[];
   /**
-   * The reported usage of all attempts, including superseded ones. The last report of an attempt
-   * counts.
+   * The reported usage of all attempts, including superseded ones and those of sub-agents. The last
+   * report of an attempt counts.
    */
   readonly usage: Sequence<AttemptUsage>;
   /** The current run. */
@@ -81,6 +82,8 @@ export interface AskedApproval extends Attempt {
   readonly name: string;
   readonly reason: string | undefined;
   readonly rule: string | undefined;
+  /** The sub-agent that asks. Undefined if a call of this session asks. */
+  readonly from: AskingAgent | undefined;
 }
 
 /** A superseded attempt with the ids of the items that it started. These ids are never reused. */
@@ -91,6 +94,16 @@ export interface Superseded extends Attempt {
 /** The usage of one attempt. */
 export interface AttemptUsage extends Attempt {
   readonly usage: Usage;
+  /**
+   * The attempt of a sub-agent that used it. `turn` and `attempt` are then those of the call that
+   * runs the sub-agent. Undefined for attempts of this session.
+   */
+  readonly of: ChildAttempt | undefined;
+}
+
+/** Names the attempt that used it, in this session or in that of a sub-agent. */
+export function usageKey({ turn, attempt, of }: AttemptUsage): string {
+  return of === undefined ? `${turn}.${attempt}` : `${of.turn}.${of.attempt} ${of.session}`;
 }
 
 /** Returns the state of a session before its first record. */

@@ -1,6 +1,13 @@
 import type { Item } from '../protocol/item.ts';
 import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
-import { type FoldState, findOpen, type ItemState, type PartSlot } from './fold-state.ts';
+import {
+  type AttemptUsage,
+  type FoldState,
+  findOpen,
+  type ItemState,
+  type PartSlot,
+  usageKey,
+} from './fold-state.ts';
 import { livePart } from './open-part.ts';
 import { toArray } from './sequence.ts';
 
@@ -20,12 +27,37 @@ export function liveTranscript(state: FoldState): readonly Item[] {
   return toArray(state.items).map((item) => toLiveItem(state, item));
 }
 
-/** Returns the usage of all attempts together, including superseded ones. */
-export function totalUsage(state: FoldState): Usage {
-  const lastWords = new Map(
-    toArray(state.usage).map(({ turn, attempt, usage }) => [`${turn}.${attempt}`, usage]),
-  );
-  return [...lastWords.values()].reduce(addUsage, noUsage);
+/**
+ * Returns the usage of all attempts together, including superseded ones and those of sub-agents.
+ */
+export function totalUsage(state: Pick<FoldState, 'usage'>): Usage {
+  return lastReports(state).reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
+}
+
+/** The usage of one agent. */
+export interface AgentUsage {
+  /** The name of the sub-agent. Undefined for the agents of the session itself. */
+  readonly agent: string | undefined;
+  /** The number of attempts at model requests. */
+  readonly attempts: number;
+  readonly usage: Usage;
+}
+
+/** Returns the usage by agent: the session's own usage first, then that of each sub-agent. */
+export function usageByAgent(state: Pick<FoldState, 'usage'>): readonly AgentUsage[] {
+  const own: AgentUsage = { agent: undefined, attempts: 0, usage: noUsage };
+  const byAgent = new Map<string | undefined, AgentUsage>([[undefined, own]]);
+  for (const { usage, of } of lastReports(state)) {
+    const agent = of?.agent;
+    const before = byAgent.get(agent) ?? { ...own, agent };
+    const attempts = before.attempts + 1;
+    byAgent.set(agent, { agent, attempts, usage: addUsage(before.usage, usage) });
+  }
+  return [...byAgent.values()];
+}
+
+function lastReports(state: Pick<FoldState, 'usage'>): readonly AttemptUsage[] {
+  return [...new Map(toArray(state.usage).map((one) => [usageKey(one), one])).values()];
 }
 
 // An unchanged item is always the same object, so a user interface can skip it.

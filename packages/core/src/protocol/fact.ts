@@ -103,6 +103,11 @@ export type ToolFact =
       readonly rule?: string;
       /** What the question is about, for example the real path of a file. An answer covers only this. */
       readonly judged?: string;
+      /**
+       * The sub-agent that asks. `toolCallId` and `name` are then those of the question, and no call
+       * of this session has that id.
+       */
+      readonly from?: AskingAgent;
     }
   | {
       readonly type: 'approval_answered';
@@ -118,6 +123,8 @@ export type ToolFact =
        * session ends.
        */
       readonly until?: number | 'session';
+      /** The session of the sub-agent, if the answer was given there instead of here. */
+      readonly answeredIn?: SessionId;
     }
   | {
       readonly type: 'tool_execution_started';
@@ -126,7 +133,10 @@ export type ToolFact =
       readonly executionId: ExecutionId;
       /** One line for people. */
       readonly summary: string;
-      /** The session of the sub-agent that this execution runs. */
+      /**
+       * The session of the sub-agent that this execution runs. A later execution of the same call
+       * continues it, if this one was parked or lost.
+       */
       readonly child?: SessionId;
     }
   | {
@@ -136,11 +146,47 @@ export type ToolFact =
       readonly executionId: ExecutionId;
       readonly isError: boolean;
       /**
-       * `discarded` with its attempt, or `lost` with its process. In both cases the result does not
-       * count.
+       * `discarded` with its attempt, `lost` with its process, or `parked` because its sub-agent
+       * waits for an answer. In these cases there is no result.
        */
-      readonly outcome: 'completed' | 'discarded' | 'lost';
+      readonly outcome: 'completed' | 'discarded' | 'lost' | 'parked';
+    }
+  /**
+   * The usage of one attempt of a sub-agent, so that the totals of this session include it. The last
+   * report of an attempt counts.
+   */
+  | {
+      readonly type: 'child_usage_reported';
+      /** The call that runs the sub-agent. */
+      readonly toolCallId: ToolCallId;
+      readonly name: string;
+      readonly of: ChildAttempt;
+      readonly usage: Usage;
     };
+
+/** The sub-agent that asks a question, and the call that it asks about. */
+export interface AskingAgent {
+  /** The call of this session that runs the sub-agent. */
+  readonly toolCallId: ToolCallId;
+  /** The names of the agents, from the sub-agent of this session to the agent that asks. */
+  readonly agents: readonly string[];
+  /** The session of the agent that asks. */
+  readonly session: SessionId;
+  /** The input of the call that it asks about, as the model wrote it. */
+  readonly input: JsonValue;
+}
+
+/** One attempt at a model request, in the session of a sub-agent. */
+export interface ChildAttempt {
+  /** The session of the sub-agent, or of a sub-agent of it. */
+  readonly session: SessionId;
+  /** The name of the agent. */
+  readonly agent: string;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly provider?: string;
+  readonly model?: string;
+}
 
 /** Replaces the deltas of a finished turn, at the offset of the last delta. */
 export interface Snapshot {

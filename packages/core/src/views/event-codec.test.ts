@@ -165,7 +165,9 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   tool_call_rejected: { type: 'tool_call_rejected', name: 'read', code: 'cut', message: 'no', id },
   approval_asked: {
     ...{ type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write' },
-    ...{ judged: '/folder/a.ts', id },
+    judged: '/folder/a.ts',
+    from: { toolCallId: id, agents: ['desk'], session: sessionId('s3'), input: tricky },
+    id,
   },
   approval_answered: {
     type: 'approval_answered',
@@ -175,7 +177,16 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     by: 'Ada',
     input: tricky,
     until: 5,
+    answeredIn: sessionId('s3'),
     id,
+  },
+  child_usage_reported: {
+    ...{ type: 'child_usage_reported', name: 'read' },
+    of: {
+      ...{ session: sessionId('s3'), agent: 'desk', turn: 2, attempt: 1 },
+      ...{ provider: 'p', model: 'm' },
+    },
+    ...{ usage: noUsage, id },
   },
   tool_execution_started: {
     type: 'tool_execution_started',

@@ -1,4 +1,4 @@
-import { type Batch, Folder, type FoldState, type SessionId } from '@millrace/core';
+import { type Batch, Folder, type FoldState, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
@@ -18,9 +18,10 @@ export interface SnapshotOptions {
  */
 export async function snapshot(
   log: Log,
-  session: SessionId,
+  id: string,
   options: SnapshotOptions = {},
 ): Promise<FoldState> {
+  const session = sessionId(id);
   const info = await requireSessionInfo(log, session);
   const through = options.through ?? info.through;
   const isThere = Number.isInteger(through) && through >= 0 && through <= info.through;

@@ -14,7 +14,20 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run, { isIdle = false } = {}) {
     const timer = setTimeout(run, ms);
-    if (isIdle) timer.unref();
+    if (isIdle) detachTimer(timer);
     return () => clearTimeout(timer);
   },
 };
+
+interface DenoGlobal {
+  readonly Deno?: { readonly unrefTimer?: (timer: unknown) => void };
+}
+
+/**
+ * Lets the process end while the timer waits. Node and Bun have a method for this, and Deno a
+ * function. Browsers and workerd keep nothing alive for a timer, and their timers are numbers.
+ */
+function detachTimer(timer: unknown): void {
+  if (typeof timer === 'object') (timer as { readonly unref?: () => void } | null)?.unref?.();
+  else (globalThis as DenoGlobal).Deno?.unrefTimer?.(timer);
+}

@@ -1,4 +1,4 @@
-import type { Batch, DraftRecord, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
+import type { Batch, DraftRecord, JsonObject, LogRecord, SessionId } from '@millrace/core';
 import type { BlobStore } from './blob-store.ts';
 import type { Admission, AdmitOptions, Producer } from './producer.ts';
 import type { SessionFilter, SessionInfo } from './session-info.ts';
@@ -12,7 +12,7 @@ export interface Log {
    * Takes the lease of a session and returns its driver. The session is created if it does not exist.
    * Throws `held` if another driver holds the lease.
    */
-  open(session: SessionId, options?: OpenOptions): Promise<Driver>;
+  open(session: string, options?: OpenOptions): Promise<Driver>;
 
   /** Opens an admission for writing. This fences the producer that opened it before. */
   produce(admission: Admission): Promise<Producer>;
@@ -21,20 +21,20 @@ export interface Log {
    * Queues a command for the session's driver. It needs no lease. A key that was used before has no
    * effect and returns the offset of the existing command.
    */
-  submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult>;
+  submit(session: string, command: JsonObject, key: string): Promise<SubmitResult>;
 
   /** Reads the records after an offset, up to a size limit. */
-  read(session: SessionId, options?: ReadOptions): Promise<Batch>;
+  read(session: string, options?: ReadOptions): Promise<Batch>;
 
   /**
    * Reads all records after an offset and then continues with new ones, without gaps or overlaps. The
    * cursor is a batch's `through`. Nothing starts before the first batch is requested, and the reader
    * can stop at any time. Invalid options throw immediately.
    */
-  follow(session: SessionId, options?: FollowOptions): AsyncIterable<Batch>;
+  follow(session: string, options?: FollowOptions): AsyncIterable<Batch>;
 
   /** Returns what is known about a session, or `undefined` if it does not exist. */
-  info(session: SessionId): Promise<SessionInfo | undefined>;
+  info(session: string): Promise<SessionInfo | undefined>;
 
   /** Lists sessions in the order of their ids. */
   list(filter?: SessionFilter): Promise<readonly SessionInfo[]>;
@@ -43,29 +43,29 @@ export interface Log {
    * Replaces the deltas of a finished turn with a snapshot. Returns false if the turn is not finished
    * or is already settled.
    */
-  settle(session: SessionId, turn: number): Promise<boolean>;
+  settle(session: string, turn: number): Promise<boolean>;
 
   /** Copies a session up to an offset into a new session, which keeps a reference to its origin. */
-  fork(session: SessionId, options: ForkOptions): Promise<SessionInfo>;
+  fork(session: string, options: ForkOptions): Promise<SessionInfo>;
 
   /**
    * Creates a session from records that already have offsets. It stores all of them, or none if the
    * session exists. The records are not validated; `importSession` does that.
    */
   restore(
-    session: SessionId,
+    session: string,
     records: readonly LogRecord[],
     options?: RestoreOptions,
   ): Promise<SessionInfo>;
 
   /** Removes the content of an item from all records and appends `item_redacted`. */
-  redact(session: SessionId, item: ItemId, reason?: string): Promise<void>;
+  redact(session: string, item: string, reason?: string): Promise<void>;
 
   /**
    * Deletes a session and the blobs that only it references. Returns false if there was nothing to
    * delete.
    */
-  delete(session: SessionId, options?: DeleteOptions): Promise<boolean>;
+  delete(session: string, options?: DeleteOptions): Promise<boolean>;
 
   /** Closes the log. Its drivers return their leases, and its followers end. */
   close(): Promise<void>;
@@ -175,7 +175,7 @@ export interface DeleteOptions {
 /** Options of `Log.fork`. */
 export interface ForkOptions {
   /** The id of the new session. */
-  readonly into: SessionId;
+  readonly into: string;
   /** The offset of the last record to copy. */
   readonly through: number;
 }

@@ -37,7 +37,7 @@ export interface SessionFilter {
   /** True: only closed sessions. False: only open ones. Default: both. */
   readonly isClosed?: boolean | undefined;
   /** Only sessions after this id, in the order of ids. Default: from the first session. */
-  readonly after?: SessionId | undefined;
+  readonly after?: string | undefined;
   /** Maximum number of sessions. Default: no limit. */
   readonly limit?: number | undefined;
 }

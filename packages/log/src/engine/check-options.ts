@@ -1,4 +1,10 @@
-import { type ErrorPlace, isId, type SessionId } from '@millrace/core';
+import {
+  assertOptionNames,
+  type ErrorPlace,
+  isId,
+  type OptionNames,
+  type SessionId,
+} from '@millrace/core';
 import type {
   DeleteOptions,
   FollowOptions,
@@ -19,7 +25,7 @@ import type { SessionRow } from '../storage/rows.ts';
 const minLeaseMs = 50;
 const maxKeyLength = 1024;
 
-export function assertSessionId(session: SessionId): void {
+export function assertSessionId(session: string): asserts session is SessionId {
   assert(
     isString(session) && isId(session),
     'the session',
@@ -35,7 +41,7 @@ export function assertCommandKey(key: string, session: SessionId): void {
 }
 
 export function assertOpenOptions(session: SessionId, options: OpenOptions): void {
-  assertObject(options, 'the options');
+  assertNames('open', options, openNames);
   assertSessionId(session);
   const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
   const { isDetached = false, epoch = 0 } = options;
@@ -49,7 +55,7 @@ export function assertOpenOptions(session: SessionId, options: OpenOptions): voi
 }
 
 export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
-  assertObject(options, 'the options');
+  assertNames('follow', options, { from: true, until: true, signal: true, maxLag: true });
   assertSessionId(session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
@@ -60,14 +66,14 @@ export function assertFollowOptions(session: SessionId, options: FollowOptions):
 }
 
 export function assertReadOptions(options: ReadOptions, session: SessionId): void {
-  assertObject(options, 'the options');
+  assertNames('read', options, { from: true, maxBytes: true });
   const { maxBytes = 1 } = options;
   const isMost = isNonNegative(maxBytes) && maxBytes > 0;
   assert(isMost, `maxBytes ${maxBytes}`, 'it must be more than 0', { session });
 }
 
 export function assertSessionFilter(filter: SessionFilter): void {
-  assertObject(filter, 'the options');
+  assertNames('list', filter, { isWaiting: true, isClosed: true, after: true, limit: true });
   const { after, limit = 0, isWaiting, isClosed } = filter;
   assert(after === undefined || isString(after), 'after', 'it must be a session id');
   const isLimit = limit === Number.POSITIVE_INFINITY || isCount(limit);
@@ -100,12 +106,12 @@ export function assertAdmission(admission: Admission): void {
 }
 
 export function assertForkOptions(options: ForkOptions): void {
-  assertObject(options, 'the options');
+  assertNames('fork', options, { into: true, through: true });
   assertSessionId(options.into);
 }
 
 export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {
-  assertObject(options, 'the options');
+  assertNames('restore', options, restoreNames);
   const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
   assert(isCount(through), `through ${through}`, 'it must be an offset', { session });
   const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
@@ -118,7 +124,7 @@ export function assertRestoreOptions(options: RestoreOptions, session: SessionId
 }
 
 export function assertDeleteOptions(options: DeleteOptions, session: SessionId): void {
-  assertObject(options, 'the options');
+  assertNames('delete', options, { ifThrough: true });
   const { ifThrough = 0 } = options;
   assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it must be an offset', { session });
 }
@@ -140,6 +146,34 @@ export function assertBytes(bytes: Uint8Array): void {
 
 export function assertReason(reason: string | undefined, session: SessionId): void {
   assert(reason === undefined || isString(reason), 'reason', 'it must be a string', { session });
+}
+
+const openNames: OptionNames<OpenOptions> = {
+  holder: true,
+  leaseMs: true,
+  takeOver: true,
+  isDetached: true,
+  epoch: true,
+  from: true,
+};
+
+const restoreNames: OptionNames<RestoreOptions> = {
+  createdAt: true,
+  changedAt: true,
+  isClosed: true,
+  origin: true,
+  through: true,
+};
+
+/** Throws `bad_option` if the options are not an object or have an unknown name. */
+export function assertNames<Options extends object>(
+  of: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
+  assertOptionNames(of, options, names, (message, option) => {
+    return new LogError('bad_option', message, { of, option });
+  });
 }
 
 /** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */

@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
+import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
 import { approximateBytes, indexAfter, settledRanges } from '../storage/record-list.ts';
@@ -15,7 +16,9 @@ export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
  *
  * @example const log = memoryLog(); const driver = await log.open(sessionId('demo'));
  */
-export function memoryLog({ clock, bus }: MemoryLogOptions = {}): Log {
+export function memoryLog(options: MemoryLogOptions = {}): Log {
+  assertNames('memoryLog', options, { clock: true, bus: true });
+  const { clock, bus } = options;
   // Memory is fast, so grouping commits would only add delay.
   return new LocalLog(new MemoryStore(), { clock, bus, commitIntervalMs: 0 });
 }

@@ -1,9 +1,11 @@
 import type { Bus } from '../contract/bus.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
+import { assertNames } from '../engine/check-options.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
+import { PrefetchCommitQueue } from '../prefetch/prefetch-commits.ts';
 import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import type { OnCommitPoint } from '../storage/record-store.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
@@ -13,7 +15,6 @@ import { LogDatabase } from './database/log-database.ts';
 import { targetOf } from './database/target.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { ServerClock } from './server-clock.ts';
-import { PostgresCommitQueue } from './transaction/postgres-commits.ts';
 import { PostgresWriter } from './transaction/writer.ts';
 
 /** Options of `postgresLog`. */
@@ -23,7 +24,11 @@ export interface PostgresLogOptions {
    * never shown.
    */
   readonly url: string;
-  /** The schema of the tables. It is created if it does not exist. Default: `millrace`. */
+  /**
+   * The schema of the tables. It is created if it does not exist. It must not have the name of the
+   * database user: Postgres would create the tables of your application in it. Default:
+   * `millrace_log`, or `millrace` if an earlier version has created the tables there.
+   */
   readonly schema?: string | undefined;
   /** The clock for leases and timestamps. Default: the database server's clock. */
   readonly clock?: Clock | undefined;
@@ -72,6 +77,9 @@ export interface PostgresLog extends Log {
   vacuum(): Promise<number>;
 }
 
+/** Earlier versions used this schema by default. It is a common name for a database user. */
+const earlierDefault = { name: 'millrace', table: 'sessions' };
+
 /** The process that stored an unreferenced blob this long ago is assumed dead. */
 const unreferencedBlobMs = 24 * 3_600_000;
 
@@ -81,24 +89,29 @@ const unreferencedBlobMs = 24 * 3_600_000;
  * @example const log = postgresLog({ url: 'postgres://user:password@host:5432/database' });
  */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
+  assertNames('postgresLog', options, {
+    ...{ url: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
+    ...{ retryMs: true, maxReaders: true, pollIntervalMs: true, onPoint: true },
+  });
   return new PostgresStoreLog(options);
 }
 
 /** The implementation of `postgresLog`. */
 export class PostgresStoreLog extends StoreLog implements PostgresLog {
   readonly #database: LogDatabase;
-  readonly #commits: PostgresCommitQueue;
+  readonly #commits: PrefetchCommitQueue;
   readonly #clock: Clock;
 
   constructor(options: PostgresLogOptions) {
     const { commitIntervalMs: intervalMs = 20, onPoint, bus } = options;
     const { retryMs = 15_000, maxReaders = 4, pollIntervalMs = 1000 } = options;
-    const target = targetOf('a log', options.url, options.schema ?? 'millrace');
-    const database = new LogDatabase({ target, retryMs, maxReaders });
+    const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
+    const formerSchema = options.schema === undefined ? earlierDefault : undefined;
+    const database = new LogDatabase({ target, formerSchema, retryMs, maxReaders });
     const serverClock = new ServerClock();
     const clock = options.clock ?? serverClock;
     const writer = new PostgresWriter(database, { onPoint, clock: serverClock });
-    const commits = new PostgresCommitQueue({ writer, clock, intervalMs, onPoint });
+    const commits = new PrefetchCommitQueue({ writer, clock, intervalMs, onPoint });
     const listener = new ChangeListener(database, writer.id, pollIntervalMs);
     const reader = new PostgresReader(database, listener);
     super(new LogContext(reader, commits, new FeedRegistry(reader, bus), clock), {
@@ -139,10 +152,10 @@ const blobsPerTransaction = 100;
 
 /** Deletes blobs that were stored before a time and never referenced, and returns their number. */
 async function deleteForgottenBlobs(database: LogDatabase, before: number): Promise<number> {
-  const { statements, target } = database;
   let dropped = 0;
   for (;;) {
     const gone = await database.transact(async (ask) => {
+      const { statements, target } = database;
       const asked = [before, blobsPerTransaction];
       const found = await ask<{ hash: string }>(statements.forgottenBlobs, asked);
       const hashes = found.map(({ hash }) => hash);

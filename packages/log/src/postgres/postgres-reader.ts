@@ -1,11 +1,11 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
 import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { fromColumns, type SessionColumns } from '../storage/session-row.ts';
 import type { ChangeListener } from './change-listener.ts';
-import { ChunkReader, type ChunkRow } from './chunk-rows.ts';
 import type { LogDatabase } from './database/log-database.ts';
 
 /** Rows per query, for records and for sessions. */
@@ -29,9 +29,9 @@ export class PostgresReader implements LogReader {
     this.#database = database;
     this.#listener = listener;
     this.#loader = new SessionLoader(async (sessions) => {
-      const { sessionsById } = database.statements;
+      const sql = () => database.statements.sessionsById;
       const name = 'millrace sessions';
-      const found = await database.read<SessionColumns>(sessionsById, [sessions], name);
+      const found = await database.read<SessionColumns>(sql, [sessions], name);
       return new Map(found.map((fields) => [fields.id as SessionId, fromColumns(fields)]));
     });
   }
@@ -42,14 +42,13 @@ export class PostgresReader implements LogReader {
 
   async sessions(filter: SessionRowFilter): Promise<readonly SessionRow[]> {
     const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
-    const { list, listWithWork } = this.#database.statements;
+    const sql = () => this.#database.statements[hasWork ? 'listWithWork' : 'list'];
     const found: SessionRow[] = [];
     // Postgres text cannot contain U+0000, and no id does. The text before it gives the same
     // position in the order.
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
       const count = Math.min(sessionsPerQuery, limit - found.length);
-      const sql = hasWork ? listWithWork : list;
       const page = await this.#database.read<SessionColumns>(sql, [after, isClosed, count]);
       for (const fields of page) found.push(fromColumns(fields));
       if (page.length < count) break;
@@ -104,13 +103,14 @@ export class PostgresReader implements LogReader {
 
   #rows(session: SessionId, after: number): Promise<readonly PageRow[]> {
     const values = [session, after, chunksPerQuery];
-    return this.#database.read<PageRow>(this.#database.statements.page, values, 'millrace page');
+    const sql = () => this.#database.statements.page;
+    return this.#database.read<PageRow>(sql, values, 'millrace page');
   }
 
   async blob(hash: string): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined;
-    const { blob } = this.#database.statements;
-    const [row] = await this.#database.read<{ bytes: Uint8Array }>(blob, [hash]);
+    const sql = () => this.#database.statements.blob;
+    const [row] = await this.#database.read<{ bytes: Uint8Array }>(sql, [hash]);
     if (row === undefined) return undefined;
     if (digest('sha256', row.bytes) === hash) return new Uint8Array(row.bytes);
     const message = `Cannot read blob ${hash}: its content does not match its hash. Restore a backup`;
@@ -119,14 +119,14 @@ export class PostgresReader implements LogReader {
 
   async blobSlice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined;
-    const { blobSlice } = this.#database.statements;
+    const sql = () => this.#database.statements.blobSlice;
     // Postgres counts bytes from 1 and uses 32-bit numbers.
     const [from, most] = [
       Math.min(start, maxInt - 1) + 1,
       Math.max(0, Math.min(end, maxInt) - start),
     ];
     const length = Math.min(most, maxInt - from);
-    const [row] = await this.#database.read<{ bytes: Uint8Array }>(blobSlice, [hash, from, length]);
+    const [row] = await this.#database.read<{ bytes: Uint8Array }>(sql, [hash, from, length]);
     return row && new Uint8Array(row.bytes);
   }
 

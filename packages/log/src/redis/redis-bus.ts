@@ -2,6 +2,7 @@ import { type SessionId, sessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { Bus, BusListener, BusNotice } from '../contract/bus.ts';
 import { LogError } from '../contract/log-error.ts';
+import { assertNames } from '../engine/check-options.ts';
 import {
   type BusDiagnostic,
   type BusKeys,
@@ -220,6 +221,10 @@ export class RedisBus implements Bus {
  * @example const bus = redisBus({ url: 'redis://localhost:6379/0' });
  */
 export function redisBus(options: RedisBusOptions = {}): RedisBus {
+  assertNames('redisBus', options, {
+    ...{ url: true, connection: true, prefix: true, onDiagnostic: true, maxLength: true },
+    ...{ maxBytes: true, expiresMs: true, timeoutMs: true, maxPendingBytes: true },
+  });
   return new RedisBus(options);
 }
 

@@ -1,4 +1,4 @@
-import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
+import { type DraftRecord, type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { indexRecords, numberRecords } from '../engine/append-records.ts';
@@ -15,7 +15,8 @@ export function fork(
   session: SessionId,
   options: ForkOptions,
 ): Promise<SessionRow> {
-  const { into, through: at } = options;
+  const { through: at } = options;
+  const into = sessionId(options.into);
   return context.commits.run((tx) => {
     const row = requireSession(tx, session);
     const { through } = row;

@@ -67,6 +67,10 @@ function unfinishedItem(session: SessionId, item: ItemId): LogError {
 function withoutItemContent(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
+  // Questions of the sub-agents that these calls run.
+  for (const { fact } of records)
+    if (fact?.type === 'approval_asked' && fact.from && calls.has(fact.from.toolCallId))
+      calls.add(fact.toolCallId);
   return records.flatMap((record): LogRecord | readonly LogRecord[] => {
     const { delta, fact } = record;
     if (delta !== undefined)
@@ -165,8 +169,8 @@ type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
 
 function withoutApprovalReason(fact: Approval): Fact {
   if (fact.type === 'approval_asked') {
-    const { reason: _said, rule: _about, judged: _path, ...rest } = fact;
-    return rest;
+    const { reason: _said, rule: _about, judged: _path, from, ...rest } = fact;
+    return from === undefined ? rest : { ...rest, from: { ...from, input: null } };
   }
   const { reason: _said, input: _changed, ...rest } = fact;
   return rest;

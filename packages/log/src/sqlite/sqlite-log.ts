@@ -2,6 +2,7 @@ import type { ItemId, SessionId } from '@millrace/core';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
+import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
 import { IdleCheckpoint } from './maintenance.ts';
@@ -63,6 +64,10 @@ const unreferencedBlobMs = 24 * 3_600_000;
  * @example const log = sqliteLog({ path: 'sessions.db' });
  */
 export function sqliteLog(options: SqliteLogOptions): SqliteLog {
+  assertNames('sqliteLog', options, {
+    ...{ path: true, durability: true, busyTimeoutMs: true, maxBytes: true },
+    ...{ clock: true, commitIntervalMs: true, bus: true, onPoint: true },
+  });
   return new SqliteStoreLog(options);
 }
 

@@ -1,4 +1,4 @@
-import type { LogRecord, Part, Source } from '@millrace/core';
+import type { LogRecord, NewBytes, Part, Source } from '@millrace/core';
 
 /** Yields the hashes of the blobs that records reference. */
 export function* referencedBlobs(records: readonly LogRecord[]): Generator<string> {
@@ -21,7 +21,7 @@ function* blobInSource(source: Source): Generator<string> {
 }
 
 /** Returns the hash that identifies a blob: SHA-256 as hexadecimal digits. */
-export async function blobHash(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function blobHash(bytes: NewBytes): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import { isMillraceError, type MillraceError } from '@millrace/core';
 import type { LogErrorCode } from '../contract/log-error.ts';
+import * as assert from './assert.ts';
 import { eventLoopSettled } from './test-clock.ts';
 
 /** Asserts that the promise rejects with this error code. Returns the error. */

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import {
   type Batch,
   emptyState,
@@ -12,6 +11,7 @@ import {
   type Usage,
 } from '@millrace/core';
 import type { FollowOptions, Log, ReadOptions } from '../contract/log.ts';
+import * as assert from './assert.ts';
 
 /**
  * Follows a session step by step, folds the records, and checks that each batch continues the one

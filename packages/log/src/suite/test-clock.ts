@@ -25,8 +25,7 @@ export class TestClock implements Clock {
 
   after(ms: number, run: () => void): () => void {
     if (ms < immediateMs) {
-      const soon = setImmediate(run);
-      return () => clearImmediate(soon);
+      return macrotask(run);
     }
     const timer = { at: this.#now + ms, run };
     this.#timers.add(timer);
@@ -59,5 +58,50 @@ export class TestClock implements Clock {
 
 /** Waits for three rounds of the event loop, so that pending callbacks can run. */
 export async function eventLoopSettled(): Promise<void> {
-  for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve));
+  for (let round = 0; round < 3; round++) await nextMacrotask();
+}
+
+/** Resolves in the next round of the event loop. */
+export function nextMacrotask(): Promise<void> {
+  return new Promise((resolve) => void macrotask(resolve));
+}
+
+/** A message to oneself is the fastest macrotask that all runtimes have. */
+interface MessagePair {
+  readonly port1: { onmessage: (() => void) | null; close(): void };
+  readonly port2: { postMessage(value: null): void };
+}
+
+interface OptionalGlobals {
+  readonly setImmediate?: (run: () => void) => unknown;
+  readonly clearImmediate?: (task: unknown) => void;
+  readonly MessageChannel?: new () => MessagePair;
+}
+
+/** Runs a callback in the next round of the event loop. Returns a function that cancels it. */
+function macrotask(run: () => void): () => void {
+  const {
+    setImmediate: immediate,
+    clearImmediate: clear,
+    MessageChannel: Channel,
+  } = globalThis as unknown as OptionalGlobals;
+  if (immediate !== undefined && clear !== undefined) {
+    const task = immediate(run);
+    return () => clear(task);
+  }
+  if (Channel === undefined) {
+    const timer = setTimeout(run, 0);
+    return () => clearTimeout(timer);
+  }
+  const { port1, port2 } = new Channel();
+  const cancel = () => {
+    port1.onmessage = null;
+    port1.close();
+  };
+  port1.onmessage = () => {
+    cancel();
+    run();
+  };
+  port2.postMessage(null);
+  return cancel;
 }

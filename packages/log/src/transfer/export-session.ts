@@ -1,4 +1,4 @@
-import { encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
+import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import { readWholeSession } from '../any-log/read-session.ts';
 import type { Log } from '../contract/log.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
@@ -10,8 +10,8 @@ import { encodeHeader, type Hole } from './session-header.ts';
  *
  * @example for await (const line of exportSession(log, session)) file.write(`${line}\n`);
  */
-export async function* exportSession(log: Log, session: SessionId): AsyncGenerator<string> {
-  const { info, records } = await readWholeSession(log, session);
+export async function* exportSession(log: Log, session: string): AsyncGenerator<string> {
+  const { info, records } = await readWholeSession(log, sessionId(session));
   yield asLine(headerOf(info, records));
   for (const record of records) yield asLine(encodeRecord(record));
 }

@@ -5,6 +5,7 @@ import {
   foldBatch,
   type LogRecord,
   type SessionId,
+  sessionId,
   validate,
 } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
@@ -18,7 +19,7 @@ import { withoutApprovals } from './without-approvals.ts';
 /** Options of `importSession`. */
 export interface ImportOptions {
   /** The id of the imported session. Default: its original id. */
-  readonly into?: SessionId | undefined;
+  readonly into?: string | undefined;
   /**
    * Whether the lines come from a log of yours, for example to move sessions to another store. Then
    * approvals and an unfinished run are kept. Otherwise open and lasting approvals are removed, and
@@ -42,7 +43,7 @@ export async function importSession(
   lines: LineSource,
   { into, isTrusted = false }: ImportOptions = {},
 ): Promise<SessionInfo> {
-  const reader = new SessionReader(log, into);
+  const reader = new SessionReader(log, into === undefined ? undefined : sessionId(into));
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
   const { session, header, records: all } = reader.end(last + 1);
   await assertBlobs(log, reader.blobs);

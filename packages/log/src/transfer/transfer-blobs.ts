@@ -1,4 +1,4 @@
-import { fromBase64, type SessionId, toBase64 } from '@millrace/core';
+import { fromBase64, type SessionId, sessionId, toBase64 } from '@millrace/core';
 import { readWholeSession } from '../any-log/read-session.ts';
 import type { BlobRef } from '../contract/blob-store.ts';
 import type { Log } from '../contract/log.ts';
@@ -23,7 +23,8 @@ const pieceBytes = 3 * 2 ** 18;
  *
  * @example for await (const line of exportBlobs(log, session)) file.write(`${line}\n`);
  */
-export async function* exportBlobs(log: Log, session: SessionId): AsyncGenerator<string> {
+export async function* exportBlobs(log: Log, id: string): AsyncGenerator<string> {
+  const session = sessionId(id);
   const { records } = await readWholeSession(log, session);
   for (const hash of new Set(referencedBlobs(records))) {
     const bytes = await log.blobs.get(hash);

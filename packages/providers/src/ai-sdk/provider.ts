@@ -11,7 +11,7 @@ import { closeParts } from '../provider/close-parts.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import type { Clock } from '../transport/clock.ts';
 import { createTransport, type Transport } from '../transport/transport-options.ts';
-import { mergeHeaders } from '../wire/api-options.ts';
+import { assertProviderOptions, mergeHeaders } from '../wire/api-options.ts';
 import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
 import { bodyLength, completeUsage, textLength } from '../wire/response-end.ts';
 import { failureOf, toHeaders } from './errors.ts';
@@ -29,6 +29,10 @@ import { completedUsage } from './usage.ts';
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
+  assertProviderOptions('fromAiSdk', options, {
+    ...{ headers: true, providerTools: true, models: true, info: true, secrets: true },
+    ...{ clock: true, timeouts: true, maxConcurrentRequests: true, limits: true },
+  });
   const info = modelInfo(model.provider, model.modelId, options);
   const binding = {
     model,

@@ -2,6 +2,7 @@ import type { JsonObject } from '@millrace/core';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { checkSecret, requireApiKey } from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
+import type { Wire } from '../wire/wire.ts';
 import type { AnthropicOptions } from './options.ts';
 
 /** A place that serves the Messages API, and how requests differ there. */
@@ -23,8 +24,8 @@ export interface MessagesHost {
   readonly takesSystemMessages: (options: AnthropicOptions) => boolean;
   /** See `Wire.authorize`. */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
-  /** See `Wire.framing`. */
-  readonly framing?: 'aws-event-stream' | undefined;
+  /** See `Wire.frames`. */
+  readonly frames?: Wire['frames'];
 }
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,7 +1,8 @@
+import type { OptionNames } from '@millrace/core';
 import type { AnthropicTool } from '../contract/hosted-tools.ts';
 import type { ModelEffort, ModelInfo } from '../contract/model-info.ts';
 import type { Uploads } from '../contract/uploads.ts';
-import type { ApiOptions } from '../wire/api-options.ts';
+import { type ApiOptions, apiOptionNames } from '../wire/api-options.ts';
 
 /** Options of `anthropic`. */
 export interface AnthropicOptions extends ApiOptions {
@@ -46,6 +47,21 @@ export interface AnthropicOptions extends ApiOptions {
    */
   readonly uploads?: Uploads | undefined;
 }
+
+/** The names of the options of `anthropic`. */
+export const anthropicOptionNames: OptionNames<AnthropicOptions> = {
+  ...apiOptionNames,
+  authToken: true,
+  version: true,
+  betas: true,
+  maxTokens: true,
+  thinking: true,
+  structuredOutput: true,
+  systemMessages: true,
+  extraTools: true,
+  eagerInputStreaming: true,
+  uploads: true,
+};
 
 /** The options of a provider, and what they mean for its model. */
 export interface AnthropicModel extends AnthropicOptions {

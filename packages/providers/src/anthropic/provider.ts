@@ -2,14 +2,13 @@ import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import { anthropicCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
-import { anthropicFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions, unlessAuthorized } from '../wire/api-options.ts';
+import { assertProviderOptions, copyOptions, unlessAuthorized } from '../wire/api-options.ts';
 import { serverId } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { storedType } from './content.ts';
 import { anthropicHost, type MessagesHost } from './host.ts';
-import { type AnthropicOptions, traitsOf } from './options.ts';
+import { type AnthropicOptions, anthropicOptionNames, traitsOf } from './options.ts';
 import { anthropicRequest, filesRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
@@ -22,13 +21,14 @@ import { outputToolName } from './tools.ts';
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
+  assertProviderOptions('anthropic', options, anthropicOptionNames);
   return messagesProvider(options, anthropicHost);
 }
 
 /** Creates a provider for the Messages API of Anthropic or of a cloud. */
 export function messagesProvider(given: AnthropicOptions, host: MessagesHost): Provider {
   const options = copyOptions(given);
-  const { framing, ownBaseUrl } = host;
+  const { frames, ownBaseUrl } = host;
   const { model } = options;
   const address = ownBaseUrl === undefined ? undefined : options.baseUrl;
   const provider = serverId(host.provider, address, ownBaseUrl);
@@ -39,7 +39,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
     {
       // The clouds have other endpoints for this.
       ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
-      ...{ provider, model, info, authorize, framing },
+      ...{ provider, model, info, authorize, frames },
       http: (request) => anthropicRequest(request, known, host),
       reader: (context) => {
         const outputTool = outputToolName(context.request, known);
@@ -48,11 +48,10 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
     },
     given,
   );
-  return withUploads(messages, given.uploads, () =>
-    anthropicFileApi({
-      ...{ provider, storedType },
-      transport: createTransport(given),
-      account: filesRequest(options, host),
-    }),
-  );
+  return withUploads(messages, given.uploads, () => ({
+    api: 'anthropic',
+    ...{ provider, storedType },
+    transport: createTransport(given),
+    account: filesRequest(options, host),
+  }));
 }

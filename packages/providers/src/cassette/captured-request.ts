@@ -58,9 +58,17 @@ function forkBody(input: FetchInput, init: FetchInit): ForkedBody {
     return { copied: new Response(body).body, send: same };
   }
   // Do not wrap a ReadableStream again: the wrapper could not be cancelled during a pending read.
-  const stream = body instanceof ReadableStream ? body : ReadableStream.from(body);
+  const stream = body instanceof ReadableStream ? body : streamOf(body);
   const [copied, sent] = stream.tee();
   return { copied, send: [input, { ...init, body: sent }] };
+}
+
+/** Only Node's fetch accepts other iterables as a body, and Node has this method. */
+function streamOf(body: unknown): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const { from } = ReadableStream as unknown as {
+    readonly from: (body: unknown) => ReadableStream<Uint8Array<ArrayBuffer>>;
+  };
+  return from.call(ReadableStream, body);
 }
 
 /**

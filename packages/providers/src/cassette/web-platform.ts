@@ -39,12 +39,18 @@ export function isByteStream(stream: ReadableStream): boolean {
   }
 }
 
+interface NodeTimers {
+  readonly setImmediate?: (run: () => void) => unknown;
+  readonly clearImmediate?: (task: unknown) => void;
+}
+
 /** Runs a callback in a new macrotask. Returns a function that cancels it. */
 export function scheduleMacrotask(run: () => void): () => void {
   // Prefer setImmediate: a timer of 0 ms takes about 1 ms, so 20,000 chunks would take 20 s.
-  if (typeof setImmediate === 'function') {
-    const task = setImmediate(run);
-    return () => clearImmediate(task);
+  const { setImmediate: immediate, clearImmediate: clear } = globalThis as NodeTimers;
+  if (immediate !== undefined && clear !== undefined) {
+    const task = immediate(run);
+    return () => clear(task);
   }
   const timer = setTimeout(run, 0);
   return () => clearTimeout(timer);

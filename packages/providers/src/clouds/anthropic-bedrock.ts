@@ -1,9 +1,10 @@
 import type { MessagesHost } from '../anthropic/host.ts';
-import type { AnthropicOptions } from '../anthropic/options.ts';
+import { type AnthropicOptions, anthropicOptionNames } from '../anthropic/options.ts';
 import { messagesProvider } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { fault } from '../errors/wire-fault.ts';
-import { environmentVariable, findApiKey } from '../wire/api-options.ts';
+import { AwsEventStreamReader } from '../transport/aws-event-stream.ts';
+import { assertProviderOptions, environmentVariable, findApiKey } from '../wire/api-options.ts';
 import { encodedName, readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { type AwsIdentity, signForAws } from './aws-signature.ts';
 
@@ -35,6 +36,9 @@ const keyVariables = ['AWS_BEARER_TOKEN_BEDROCK'];
  * });
  */
 export function anthropicBedrock(options: AnthropicBedrockOptions): Provider {
+  const { authToken: _token, uploads: _uploads, ...names } = anthropicOptionNames;
+  const own = { ...names, region: true, credentials: true } as const;
+  assertProviderOptions('anthropicBedrock', options, own);
   const { region, credentials, apiKey, ...rest } = options;
   return messagesProvider({ ...rest, apiKey }, hostFor({ region, credentials, apiKey }));
 }
@@ -67,7 +71,7 @@ function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost
       'authorization' in request.headers
         ? request
         : signForAws(request, { region: region(), credentials }),
-    framing: 'aws-event-stream',
+    frames: (options) => new AwsEventStreamReader(options),
   };
 }
 

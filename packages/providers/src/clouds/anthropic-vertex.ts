@@ -1,8 +1,9 @@
 import type { MessagesHost } from '../anthropic/host.ts';
-import type { AnthropicOptions } from '../anthropic/options.ts';
+import { type AnthropicOptions, anthropicOptionNames } from '../anthropic/options.ts';
 import { messagesProvider } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { vertexHost, vertexPath } from '../gemini/endpoint.ts';
+import { assertProviderOptions } from '../wire/api-options.ts';
 import { encodedName, readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { type GoogleAccessToken, googleAuthorizer } from './google-token.ts';
 
@@ -32,6 +33,9 @@ const defaultVersion = 'vertex-2023-10-16';
  * const provider = anthropicVertex({ model, project: 'weather', location: 'global' });
  */
 export function anthropicVertex(options: AnthropicVertexOptions): Provider {
+  const { apiKey: _key, authToken: _token, uploads: _uploads, ...names } = anthropicOptionNames;
+  const own = { ...names, project: true, location: true, accessToken: true } as const;
+  assertProviderOptions('anthropicVertex', options, own);
   const { project, location, accessToken, ...rest } = options;
   const host: MessagesHost = {
     provider,

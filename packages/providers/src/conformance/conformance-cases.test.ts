@@ -1,99 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Delta, type Part, toolCallId } from '@millrace/core';
+import type { Delta } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { limitConcurrency } from '../provider/limit-concurrency.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
-import { scriptedProvider } from '../scripted/scripted-provider.ts';
-import { wireEvents } from '../scripted-server/answers/wire-events.ts';
-import { wireFraming } from '../scripted-server/framing/frame-recording.ts';
-import { sseFrames } from '../scripted-server/framing/sse-frames.ts';
-import { helloItems } from '../testing/hello-items.ts';
+import { scriptedSubject as scripted, wireSubject } from '../testing/conformance/subjects.ts';
 import { wireTable } from '../testing/wire-table.ts';
 import { systemClock } from '../transport/clock.ts';
 import { conformanceCases } from './conformance-cases.ts';
-import type { ConformanceAnswer, ConformanceSubject } from './subject.ts';
-
-/** The scripted provider with the same answer for several requests. */
-const scripted: ConformanceSubject = {
-  provider: async ({ reasoning, text, calls = [], stop, ends = 'whole' }) => {
-    const parts: readonly Part[] = [
-      ...(reasoning ? [{ kind: 'reasoning', form: 'full', text: reasoning } as const] : []),
-      ...(text ? [{ kind: 'text', text } as const] : []),
-      ...calls.map(
-        (call, index) =>
-          ({ kind: 'tool_call', toolCallId: toolCallId(`c${index}`), ...call }) as const,
-      ),
-    ];
-    const content = { parts };
-    let steps = 0;
-    const onStep = () => {
-      steps++;
-    };
-    await scriptedProvider([{ content }]).complete({ items: helloItems }, { onStep });
-    // The fault comes after the content, but before the commit of the last part and the end.
-    const fault = { after: steps - 2, error: 'overloaded' } as const;
-    const response = {
-      content,
-      stop,
-      fault: ends === 'whole' ? undefined : { ...fault, type: ends },
-    };
-    return scriptedProvider(Array.from({ length: 4 }, () => response));
-  },
-};
-
-/** A body that ends early, or stalls until it is cancelled. */
-function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStream<Uint8Array> {
-  const left = [...frames];
-  return new ReadableStream(
-    {
-      pull: (stream) => {
-        const next = left.shift();
-        if (next !== undefined) stream.enqueue(next);
-        else if (!isStalling) stream.close();
-        else return new Promise(() => {});
-        return undefined;
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function wireSubject(under: (typeof wireTable)[number]): ConformanceSubject {
-  return {
-    limitations: under.wire === 'gemini' ? ['open_calls'] : [],
-    provider: (answer) => {
-      const frames = framesOf(under, answer);
-      const fetcher: typeof fetch = async () =>
-        new Response(bodyOf(frames, answer.ends === 'stall'), {
-          headers: { 'content-type': 'text/event-stream' },
-        });
-      return under.provider(fetcher, '');
-    },
-  };
-}
-
-function framesOf(
-  { wire }: (typeof wireTable)[number],
-  answer: ConformanceAnswer,
-): readonly Uint8Array[] {
-  const { reasoning, text, calls, stop, ends = 'whole' } = answer;
-  const failure = { type: 'overloaded_error', message: 'Overloaded' };
-  const events = wireEvents(wire, {
-    ...(reasoning !== undefined && { reasoning, signature: 'signed' }),
-    ...(text !== undefined && { text }),
-    ...(calls && { toolCalls: calls.map((call, index) => ({ id: `call_${index}`, ...call })) }),
-    ...(stop && { stop }),
-    usage: { input: 10, output: 5 },
-    ...(ends !== 'whole' && { failure }),
-  });
-  // A failed answer ends with its error events, which only `ends: 'error'` sends.
-  const failures = wire === 'openai-responses' ? 2 : 1;
-  const sent = ends === 'whole' || ends === 'error' ? events : events.slice(0, -failures);
-  return sseFrames(sent, { ...wireFraming[wire], ...(ends !== 'whole' && { done: false }) });
-}
+import type { ConformanceSubject } from './subject.ts';
 
 describe('scripted', () => {
   test.each(conformanceCases(scripted))('$name', ({ run }) => run());

@@ -3,9 +3,14 @@ import type { Provider } from '../contract/provider.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import { geminiCounter } from '../tokens/token-counter.ts';
 import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
-import { geminiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions, requireApiKey, unlessAuthorized } from '../wire/api-options.ts';
+import {
+  apiOptionNames,
+  assertProviderOptions,
+  copyOptions,
+  requireApiKey,
+  unlessAuthorized,
+} from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { takesFile } from './content.ts';
@@ -24,6 +29,8 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
+  const own = { uploads: true, extraTools: true } as const;
+  assertProviderOptions('gemini', options, { ...apiOptionNames, ...own });
   const { model, headers, apiKey, baseUrl, extraTools = [] } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
@@ -43,14 +50,13 @@ export function gemini(options: GeminiOptions): Provider {
     asksForHostedCalls: true,
     info: modelInfo('gemini', model, options),
   };
-  return withUploads(providerAt(endpoint, options), options.uploads, () =>
-    geminiFileApi({
-      provider: endpoint.provider,
-      transport: createTransport(options),
-      account: () => requestTo(endpoint, `${base}/files`, {}),
-      storedType: (type) => (takesFile(type) ? type : undefined),
-    }),
-  );
+  return withUploads(providerAt(endpoint, options), options.uploads, () => ({
+    api: 'gemini',
+    provider: endpoint.provider,
+    transport: createTransport(options),
+    account: () => requestTo(endpoint, `${base}/files`, {}),
+    storedType: (type) => (takesFile(type) ? type : undefined),
+  }));
 }
 
 /**
@@ -61,6 +67,11 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'weather', location: 'global' });
  */
 export function vertex(options: VertexOptions): Provider {
+  const { apiKey: _key, ...names } = apiOptionNames;
+  assertProviderOptions('vertex', options, {
+    ...{ ...names, extraTools: true, project: true, location: true, accessToken: true },
+    streamFunctionCallArguments: true,
+  });
   const { model, headers, accessToken, baseUrl, extraTools = [], ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;

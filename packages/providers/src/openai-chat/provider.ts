@@ -2,9 +2,13 @@ import type { Provider } from '../contract/provider.ts';
 import { limitContext } from '../tokens/limit-context.ts';
 import { chatCounters } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
-import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions, findApiKey } from '../wire/api-options.ts';
+import {
+  apiOptionNames,
+  assertProviderOptions,
+  copyOptions,
+  findApiKey,
+} from '../wire/api-options.ts';
 import { dialectOf, filesRequestTo, infoAt } from '../wire/endpoint.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -22,6 +26,8 @@ import { ChatReader } from './stream.ts';
  * const { text } = await provider.complete({ items });
  */
 export function openaiChat(given: ChatOptions): Provider {
+  const own = { preset: true, dialect: true, uploads: true, extraTools: true } as const;
+  assertProviderOptions('openaiChat', given, { ...apiOptionNames, ...own });
   const options = copyOptions(given);
   const preset = dialectOf(presets, options);
   const info = infoAt(preset, options);
@@ -39,14 +45,13 @@ export function openaiChat(given: ChatOptions): Provider {
     },
     given,
   );
-  const uploading = withUploads(provider, given.uploads, () =>
-    openaiFileApi({
-      provider: dialect.id,
-      transport: createTransport(given),
-      account: filesRequestTo(dialect, options),
-      storedType: (type) => (takesFile(type, dialect) ? type : undefined),
-    }),
-  );
+  const uploading = withUploads(provider, given.uploads, () => ({
+    api: 'openai',
+    provider: dialect.id,
+    transport: createTransport(given),
+    account: filesRequestTo(dialect, options),
+    storedType: (type) => (takesFile(type, dialect) ? type : undefined),
+  }));
   return cutsRequests ? limitContext(uploading, { advice: ollamaAdvice }) : uploading;
 }
 

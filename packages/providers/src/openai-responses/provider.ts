@@ -3,9 +3,8 @@ import type { Provider } from '../contract/provider.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { responsesCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
-import { openaiFileApi } from '../uploads/file-apis.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
-import { copyOptions } from '../wire/api-options.ts';
+import { apiOptionNames, assertProviderOptions, copyOptions } from '../wire/api-options.ts';
 import { dialectOf, filesRequestTo, httpRequestTo, infoAt } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { backgroundOf } from './background.ts';
@@ -24,6 +23,11 @@ import { ResponsesReader } from './stream.ts';
  * const { text } = await provider.complete({ items, reasoning: 'low' });
  */
 export function openaiResponses(given: ResponsesOptions): Provider {
+  assertProviderOptions('openaiResponses', given, {
+    ...{ ...apiOptionNames, preset: true, dialect: true, store: true, sendsOnlyNew: true },
+    ...{ background: true, reasoningSummary: true, encryptedReasoning: true },
+    ...{ parallelToolCalls: true, extraTools: true, uploads: true },
+  });
   const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const info = infoAt(dialect, options);
@@ -49,14 +53,13 @@ export function openaiResponses(given: ResponsesOptions): Provider {
     },
     given,
   );
-  return withUploads(continued(provider, stored), given.uploads, () =>
-    openaiFileApi({
-      provider: dialect.id,
-      transport: createTransport(given),
-      account: filesRequestTo(dialect, options),
-      storedType: (type) => (takesFile(type) ? type : undefined),
-    }),
-  );
+  return withUploads(continued(provider, stored), given.uploads, () => ({
+    api: 'openai',
+    provider: dialect.id,
+    transport: createTransport(given),
+    account: filesRequestTo(dialect, options),
+    storedType: (type) => (takesFile(type) ? type : undefined),
+  }));
 }
 
 /** Sends the whole history if the provider has lost a stored response. */

@@ -1,35 +1,48 @@
 import type { BytesWriter, Delta, DeltaWriter, Part, TextWriter } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
 import type { StreamItem } from '../contract/provider.ts';
 import { moveDelta } from '../provider/wrap-provider.ts';
+import { TextBlock } from '../wire/text-block.ts';
 import { piecesOf, type ScriptedContent, type ScriptedPieces } from './script.ts';
+
+interface ContentOptions {
+  readonly pieces: ScriptedPieces;
+  /** With an output schema, texts are JSON. */
+  readonly request: ModelRequest;
+}
 
 /** Yields the deltas of the content, one step at a time. */
 export function* contentSteps(
   content: ScriptedContent,
   writer: DeltaWriter,
   item: StreamItem,
-  pieces: ScriptedPieces,
+  options: ContentOptions,
 ): Generator<readonly Delta[]> {
   if ('deltas' in content) {
     for (const delta of content.deltas) yield [moveDelta(delta, item)];
     return;
   }
   const steps =
-    'write' in content ? content.write(writer) : partSteps(content.parts, writer, pieces);
+    'write' in content ? content.write(writer) : partSteps(content.parts, writer, options);
   for (const _ of steps) yield writer.take();
 }
 
 function* partSteps(
   parts: readonly (Part | string)[],
   writer: DeltaWriter,
-  pieces: ScriptedPieces,
+  { pieces, request }: ContentOptions,
 ): Generator<void> {
   for (const part of parts) {
-    yield* streamPart(
-      typeof part === 'string' ? { kind: 'text', text: part } : part,
-      writer,
-      pieces,
-    );
+    if (typeof part !== 'string') yield* streamPart(part, writer, pieces);
+    else {
+      const block = new TextBlock(writer, request);
+      for (const piece of piecesOf(part, pieces)) {
+        block.append(piece);
+        yield;
+      }
+      block.commit();
+      yield;
+    }
   }
 }
 

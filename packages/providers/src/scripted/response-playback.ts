@@ -8,6 +8,7 @@ import {
   type Stop,
   type Usage,
 } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
 import { ProviderError, type ProviderErrorKind } from '../contract/provider-error.ts';
 import { messageFor } from '../errors/error-message.ts';
@@ -18,6 +19,14 @@ import type { ScriptedFault, ScriptedPieces, ScriptedResponse } from './script.t
 type PlaybackEvent =
   | { readonly type: 'step' | 'end'; readonly step: StreamStep }
   | { readonly type: 'stall' };
+
+interface PlaybackOptions {
+  /** The id of the provider. */
+  readonly id: string;
+  readonly request: ModelRequest;
+  /** How text is split. Default: `character`. */
+  readonly pieces?: ScriptedPieces | undefined;
+}
 
 /** Plays one response step by step, including its fault. The caller controls the timing. */
 export class ResponsePlayback {
@@ -37,16 +46,14 @@ export class ResponsePlayback {
     response: ScriptedResponse,
     writer: DeltaWriter,
     item: StreamItem,
-    {
-      id,
-      pieces = 'character',
-    }: { readonly id: string; readonly pieces?: ScriptedPieces | undefined },
+    { id, request, pieces = 'character' }: PlaybackOptions,
   ) {
     this.#response = response;
     this.#writer = writer;
     this.#provider = id;
     this.#openRecorded = 'deltas' in response.content ? new OpenParts() : undefined;
-    this.#steps = contentSteps(response.content, writer, item, response.pieces ?? pieces);
+    const split = { pieces: response.pieces ?? pieces, request };
+    this.#steps = contentSteps(response.content, writer, item, split);
   }
 
   next(isAborted: boolean): PlaybackEvent {

@@ -4,7 +4,8 @@ import type { ProviderError, ProviderErrorKind } from '../contract/provider-erro
 
 /**
  * The answer of a scripted provider to one request. A string stands for a response with one text
- * part. A function creates the answer from the request.
+ * part. If the request has an `output` schema, the text is JSON and becomes a structured part, as with
+ * real providers. A function creates the answer from the request.
  */
 export type ScriptEntry =
   | string
@@ -37,7 +38,10 @@ export interface ScriptedResponse {
 export type ScriptedContent =
   | { readonly parts: readonly (Part | string)[] }
   | { readonly deltas: readonly Delta[] }
-  | { readonly write: (writer: DeltaWriter) => Iterable<void> };
+  | {
+      /** Writes the content. Each yield ends a step. */
+      readonly write: (writer: DeltaWriter) => Iterable<void>;
+    };
 
 /** A failure after the given number of steps. 0 means before any output. */
 export type ScriptedFault =

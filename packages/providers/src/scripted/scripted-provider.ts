@@ -6,6 +6,7 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { createProvider, describeModelRequest } from '../provider/create-provider.ts';
 import { type Clock, systemClock, waitFor } from '../transport/clock.ts';
+import { assertProviderOptions } from '../wire/api-options.ts';
 import { ResponsePlayback, scriptMistake } from './response-playback.ts';
 import type { ScriptEntry, ScriptedPieces, ScriptedResponse } from './script.ts';
 
@@ -54,6 +55,9 @@ export function scriptedProvider(
   script: readonly ScriptEntry[],
   options: ScriptedOptions = {},
 ): ScriptedProvider {
+  assertProviderOptions('scriptedProvider', options, {
+    ...{ id: true, model: true, info: true, pieces: true, pauseMs: true, clock: true },
+  });
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
   const { info = { prices: 'reported' } } = options;
   const calls: ScriptedCall[] = [];
@@ -120,7 +124,7 @@ async function* playResponse(
   } = withAbortSignal(context, options.readerClosed);
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids });
-  const playback = new ResponsePlayback(response, writer, item, options);
+  const playback = new ResponsePlayback(response, writer, item, { ...options, request });
   const pauseMs = response.pauseMs ?? options.pauseMs ?? 0;
   for (;;) {
     const event = playback.next(signal.aborted);

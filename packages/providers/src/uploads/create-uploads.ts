@@ -1,6 +1,8 @@
 import type { UploadOptions, Uploads } from '../contract/uploads.ts';
 import { checkCount, checkDuration } from '../transport/check-number.ts';
 import { UploadRegistry, type UploadSettings } from './upload-registry.ts';
+import { uploadingProvider } from './uploading-provider.ts';
+import { registerUploads } from './with-uploads.ts';
 
 const hourMs = 3_600_000;
 const minLifetimeMs = hourMs;
@@ -48,5 +50,7 @@ export function createUploads(options: UploadOptions = {}): Uploads {
   if (lifetimeMs < minLifetimeMs || lifetimeMs > maxLifetimeMs) {
     throw new RangeError(`Cannot use ${lifetimeMs} as lifetimeMs: use 1 hour to 30 days`);
   }
-  return new UploadRegistry(settings);
+  const registry = new UploadRegistry(settings);
+  registerUploads(registry, (provider, place) => uploadingProvider(provider, registry, place));
+  return registry;
 }

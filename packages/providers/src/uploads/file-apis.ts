@@ -9,10 +9,15 @@ import { withForm } from './multipart-form.ts';
 /** What the provider itself defines. The rest is the same for all users of its files API. */
 export type FileApiOptions = Pick<FileApi, 'provider' | 'transport' | 'account' | 'storedType'>;
 
+/** The files APIs by their names. */
+export const fileApis: Readonly<
+  Record<'openai' | 'anthropic' | 'gemini', (options: FileApiOptions) => FileApi>
+> = { openai: openaiFileApi, anthropic: anthropicFileApi, gemini: geminiFileApi };
+
 const megabyte = 2 ** 20;
 
 /** OpenAI's files API, which Azure and gateways offer too. */
-export function openaiFileApi(options: FileApiOptions): FileApi {
+function openaiFileApi(options: FileApiOptions): FileApi {
   return {
     ...options,
     maxBytes: 512 * megabyte,
@@ -29,7 +34,7 @@ export function openaiFileApi(options: FileApiOptions): FileApi {
 }
 
 /** Anthropic's files API. */
-export function anthropicFileApi(options: FileApiOptions): FileApi {
+function anthropicFileApi(options: FileApiOptions): FileApi {
   return {
     ...options,
     maxBytes: 500 * megabyte,
@@ -89,7 +94,7 @@ const geminiLifetimeMs = 48 * 3_600_000;
  * Gemini's files API: a resumable upload in one piece. The name is chosen here, so that a file can be
  * deleted even if the answer to its upload is lost.
  */
-export function geminiFileApi(options: FileApiOptions): FileApi {
+function geminiFileApi(options: FileApiOptions): FileApi {
   const removal = (name: string, account: HttpRequest) =>
     deletion(account, name.slice(name.lastIndexOf('/') + 1));
   return {

@@ -1,3 +1,5 @@
+import { assertOptionNames, type OptionNames } from '@millrace/core';
+import { ProviderError } from '../contract/provider-error.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { ModelInfoOptions } from '../models/known-traits.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
@@ -20,6 +22,34 @@ export interface ApiOptions extends TransportOptions, ModelInfoOptions {
    * Headers of every request. They override the default ones; `undefined` removes a default header.
    */
   readonly headers?: HeaderOptions | undefined;
+}
+
+/** The names of the options of every HTTP provider. */
+export const apiOptionNames: OptionNames<ApiOptions> = {
+  model: true,
+  apiKey: true,
+  baseUrl: true,
+  headers: true,
+  fetch: true,
+  clock: true,
+  timeouts: true,
+  maxConcurrentRequests: true,
+  maxEventLength: true,
+  limits: true,
+  sendsTrace: true,
+  models: true,
+  info: true,
+};
+
+/** Throws if an option is unknown, so that a typing mistake does not turn a setting off. */
+export function assertProviderOptions<Options extends object>(
+  of: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
+  assertOptionNames(of, options, names, (message) => {
+    return new ProviderError('invalid_request', message, { provider: of });
+  });
 }
 
 /** Reads an environment variable. Browsers have none. */

@@ -2,6 +2,7 @@ import { type Item, itemId } from '@millrace/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { anthropic } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
+import type { VertexOptions } from '../gemini/options.ts';
 import { gemini, vertex } from '../gemini/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
@@ -16,12 +17,16 @@ type Options = Partial<ApiOptions> & Pick<ApiOptions, 'fetch'>;
 type Make = (options: Options) => Provider;
 const place = { project: 'tides', location: 'global', accessToken: 'ya29-token' };
 
+/** Vertex has no API key. */
+const vertexWith = ({ apiKey: _key, ...options }: Partial<VertexOptions> & Options) =>
+  vertex({ model: 'm', ...place, ...options });
+
 const providers: readonly (readonly [name: string, keyHeader: string, make: Make])[] = [
   ['openaiChat', 'authorization', (options) => openaiChat({ model: 'm', ...options })],
   ['openaiResponses', 'authorization', (options) => openaiResponses({ model: 'm', ...options })],
   ['anthropic', 'x-api-key', (options) => anthropic({ model: 'm', ...options })],
   ['gemini', 'x-goog-api-key', (options) => gemini({ model: 'm', ...options })],
-  ['vertex', 'authorization', (options) => vertex({ model: 'm', ...place, ...options })],
+  ['vertex', 'authorization', (options) => vertexWith(options)],
 ];
 
 /** The first request that is sent, and the end of the call. */
@@ -122,7 +127,7 @@ describe.each(providers)('%s: a key', (name, _keyHeader, make) => {
 
 describe('a token of Vertex', () => {
   const ask = (accessToken: () => string | Promise<string>) =>
-    firstRequest((options) => vertex({ model: 'm', ...place, ...options, accessToken }));
+    firstRequest((options) => vertexWith({ ...options, accessToken }));
 
   test('that the function provides later is awaited', async () => {
     const { sent } = await ask(async () => 'late-token');
@@ -190,7 +195,7 @@ describe('Azure', () => {
 
 describe('names that lead to another path are rejected, and nothing is sent', () => {
   const vertexAt = (options: object) =>
-    firstRequest((given) => vertex({ model: 'm', ...place, ...given, ...options }));
+    firstRequest((given) => vertexWith({ ...given, ...options }));
 
   test.each<[string, object]>([
     ['a location with a host', { location: 'evil.example/' }],

@@ -16,7 +16,6 @@ import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
-import { AwsEventStreamReader } from '../transport/aws-event-stream.ts';
 import { Interrupted } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -26,7 +25,7 @@ import { checkRequest } from './check-request.ts';
 import { ErrorBuilder, secretsOf } from './error-builder.ts';
 import { bodyLength, completeUsage, textLength } from './response-end.ts';
 import { TemplateMatcher } from './template-matcher.ts';
-import type { ReaderContext, Wire, WireReader } from './wire.ts';
+import type { FrameReader, ReaderContext, Wire, WireReader } from './wire.ts';
 
 /** Reads one HTTP response from its first byte to its end, successful or not. */
 export class ResponseReader {
@@ -34,7 +33,7 @@ export class ResponseReader {
   readonly #context: ReaderContext;
   readonly #writer: DeltaWriter;
   #reader: WireReader = unopenedReader;
-  #frames: SseReader | AwsEventStreamReader;
+  #frames: FrameReader;
   readonly #templates = new TemplateMatcher();
   readonly #maxEventLength: number;
   readonly #errors: ErrorBuilder;
@@ -79,13 +78,12 @@ export class ResponseReader {
     else if (/\btext\/html\b/i.test(type)) throw webPageFault();
   }
 
-  #createFrames(): SseReader | AwsEventStreamReader {
+  #createFrames(): FrameReader {
     const maxEventLength = this.#maxEventLength;
     const onMessage = (data: string, event: string | undefined) => this.#onMessage(data, event);
     const onStrayText = (text: string) => this.#onStrayText(text);
-    return this.#wire.framing === 'aws-event-stream'
-      ? new AwsEventStreamReader({ maxEventLength, onMessage })
-      : new SseReader({ maxEventLength, onMessage, onStrayText });
+    const options = { maxEventLength, onMessage, onStrayText };
+    return this.#wire.frames?.(options) ?? new SseReader(options);
   }
 
   /** The request that reads on after the connection broke. Undefined if that is not possible. */

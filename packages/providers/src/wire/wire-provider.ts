@@ -9,8 +9,7 @@ import type {
 } from '../contract/provider.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { createProvider } from '../provider/create-provider.ts';
-import { readContextWindow } from '../tokens/context-window.ts';
-import { countTokensWith } from '../tokens/token-counter.ts';
+import type { TokenCounter } from '../tokens/token-counter.ts';
 import { waitFor } from '../transport/clock.ts';
 import { NetworkFailure } from '../transport/failures.ts';
 import { HttpExchange } from '../transport/http-exchange.ts';
@@ -41,12 +40,29 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   return {
     ...provider,
     ...(tokenCounter && {
-      countTokens: countTokensWith(tokenCounter, (request) => wire.http(request), transport),
+      countTokens: countTokensOnDemand(tokenCounter, wire, transport),
     }),
     ...(windowSource && {
-      contextTokens: async ({ signal }: QueryOptions = {}) =>
-        readContextWindow({ ...windowSource(), ...transport, model, loads: true, signal }),
+      contextTokens: async ({ signal }: QueryOptions = {}) => {
+        const { readContextWindow } = await import('../tokens/context-window.ts');
+        return readContextWindow({ ...windowSource(), ...transport, model, loads: true, signal });
+      },
     }),
+  };
+}
+
+/** Loads the code at the first count, because few programs count. */
+function countTokensOnDemand(
+  counter: TokenCounter,
+  wire: Wire,
+  transport: Transport,
+): NonNullable<Provider['countTokens']> {
+  let loading: Promise<NonNullable<Provider['countTokens']>> | undefined;
+  return async (request, options) => {
+    loading ??= import('../tokens/count-tokens.ts').then(({ countTokensWith }) =>
+      countTokensWith(counter, (one) => wire.http(one), transport),
+    );
+    return (await loading)(request, options);
   };
 }
 

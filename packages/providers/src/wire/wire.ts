@@ -32,8 +32,27 @@ export interface Wire {
   readonly resume?: ((at: Resumption) => HttpRequest) | undefined;
   /** Builds the request that stops a response after an abort. Default: closing the connection does. */
   readonly cancel?: ((at: Resumption) => HttpRequest) | undefined;
-  /** How the messages of a response are divided. Default: server-sent events. */
-  readonly framing?: 'aws-event-stream' | undefined;
+  /**
+   * Creates the reader that divides a response into messages. Default: server-sent events. It is a function
+   * and not a name, so that only programs that use a framing contain its code.
+   */
+  readonly frames?: ((options: FrameReaderOptions) => FrameReader) | undefined;
+}
+
+/** Divides the bytes of a response into messages. */
+export interface FrameReader {
+  feed(bytes: Uint8Array): void;
+  /** Called when the response has ended. */
+  end(): void;
+}
+
+/** Options of a `FrameReader`. */
+interface FrameReaderOptions {
+  readonly onMessage: (data: string, event: string | undefined) => void;
+  /** Called with text that belongs to no message. */
+  readonly onStrayText: (text: string) => void;
+  /** Maximum length of one message. A longer one is an error. */
+  readonly maxEventLength: number;
 }
 
 /** A place in a response that the provider keeps. */

@@ -1,17 +1,6 @@
-import type { ServerResponse } from 'node:http';
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
-
-/** One event of an SSE stream. */
-export interface Frame {
-  /**
-   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame
-   * without an id.
-   */
-  readonly id?: string | undefined;
-  readonly event?: string | undefined;
-  /** One line of JSON. */
-  readonly data: string;
-}
+import type { Frame } from '@millrace/core/streams';
+import type { HttpResponse } from './http.ts';
 
 /**
  * Translates the log into frames of one format. A view is pure: the same records give the same
@@ -50,7 +39,7 @@ interface StreamRequest {
    * restated.
    */
   readonly from?: string | undefined;
-  readonly response: ServerResponse;
+  readonly response: HttpResponse;
 }
 
 /** Serves `GET /tasks/{task_id}/stream`. */

@@ -66,46 +66,39 @@ export function asServerError(error: unknown): ServerError | undefined {
   return code && new ServerError(code, error.message, error.place, { cause: error });
 }
 
-/** Error codes and messages for errors that Fastify raises. */
-const fastifyErrors: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [
-    'too_large',
-    'Cannot accept a body of this size. Send a smaller body',
-  ],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
-    'unsupported_media_type',
-    'Cannot read a body of this type. Send `content-type: application/json`',
-  ],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    'bad_request',
-    'Cannot read the body: its length differs from content-length',
-  ],
-  // The client disconnected. The server did not fail.
-  ECONNRESET: ['bad_request', 'Cannot read the body: the connection closed before its end'],
-  FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: its percent-encoding is invalid'],
-};
-
-/** Converts an error of Fastify to a `ServerError`. Undefined if the request did not cause it. */
-export function fastifyError(error: unknown): ServerError | undefined {
-  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
-  const known = fastifyErrors[code];
-  if (known !== undefined) return new ServerError(...known);
-  // Other Fastify errors that the request caused.
-  if (code.startsWith('FST_') && statusCode < 500)
-    return new ServerError(
-      'bad_request',
-      'Cannot read the request. Check its headers and its body',
-    );
-  return undefined;
+/** The error for a body with more bytes than `maxBodyBytes`. */
+export function bodyTooLarge(): ServerError {
+  return new ServerError('too_large', 'Cannot accept a body of this size. Send a smaller body');
 }
 
-/** The error for an unknown path, or for a known path with another method. */
+/** The error for a body of another type than JSON. */
+export function notJson(): ServerError {
+  const message = 'Cannot read a body of this type. Send `content-type: application/json`';
+  return new ServerError('unsupported_media_type', message);
+}
+
+/** The error for a body that did not arrive within `requestTimeoutMs`. */
+export function bodyTimeout(): ServerError {
+  const message = 'Cannot wait longer for the rest of the request. Send it faster';
+  return new ServerError('request_timeout', message);
+}
+
+/** The error for headers with more bytes than `maxHeaderBytes`. */
+export function headersTooLarge(): ServerError {
+  const message = 'Cannot accept headers of this size. Send fewer or shorter headers';
+  return new ServerError('headers_too_large', message);
+}
+
+/**
+ * The error for an unknown path, or for a known path with another method. Without a path, the request
+ * was not below the base path.
+ */
 export function routeNotFound(
-  { method, url }: { readonly method: string; readonly url: string },
+  method: string,
+  path: string | undefined,
   routes: readonly Route[],
 ): ServerError {
-  const path = url.split('?', 1)[0] ?? '';
-  const allowed = methodsAt(path, routes);
+  const allowed = path === undefined ? [] : methodsAt(path, routes);
   if (allowed.length === 0) {
     const message = 'Cannot find this path. /openapi.json lists all paths';
     return new ServerError('not_found', message);
@@ -156,15 +149,9 @@ const statusTexts: Readonly<Record<number, string>> = {
 function protocolError(code: string | undefined): ServerError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ServerError(
-        'headers_too_large',
-        'Cannot accept headers of this size. Send fewer or shorter headers',
-      );
+      return headersTooLarge();
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ServerError(
-        'request_timeout',
-        'Cannot wait longer for the rest of the request. Send it faster',
-      );
+      return bodyTimeout();
     default:
       return new ServerError('bad_request', 'Cannot read the request: it is not valid HTTP');
   }

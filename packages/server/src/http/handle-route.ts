@@ -8,7 +8,6 @@ import {
   traceContext,
 } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
@@ -24,46 +23,49 @@ interface HandleRouteOptions extends RouteServices {
   readonly closing: AbortSignal;
 }
 
+/** What a request has sent, before it is validated. */
+interface RawInput {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly bytes: Buffer | undefined;
+}
+
 const emptySchema = z.object({});
 
-/** Validates the input of a route, calls its handler and sends the reply. */
+/** Validates the input of a route, calls its handler and sends the reply. Throws if it is refused. */
 export async function handleRoute(
   route: Route,
   exchange: HttpExchange,
+  raw: RawInput,
   options: HandleRouteOptions,
-): Promise<FastifyReply> {
-  try {
-    const input = readInput(route, exchange, options.limits);
-    const result = await route.handle(input, createContext(route, exchange, options));
-    if (result instanceof StreamReply) {
-      const { openStreams } = options;
-      // Requests with other methods have already changed something, so their answer is always
-      // streamed.
-      if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
-      openStreams.add(exchange.caller, exchange.response, exchange.grant.expiresAt);
-      return await exchange.stream(result);
-    }
-    const reply = result instanceof Reply ? result : new Reply(result);
-    const status = reply.status ?? route.status ?? 200;
-    return await exchange.send(new Reply(reply.body, { status, headers: reply.headers }));
-  } catch (error) {
-    return exchange.sendError(error);
+): Promise<void> {
+  const input = readInput(route, raw, options.limits);
+  const result = await route.handle(input, createContext(route, exchange, raw, options));
+  if (result instanceof StreamReply) {
+    const { openStreams } = options;
+    // Requests with other methods have already changed something, so their answer is always
+    // streamed.
+    if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
+    openStreams.add(exchange.caller, exchange.response, exchange.grant.expiresAt);
+    return exchange.stream(result);
   }
+  const reply = result instanceof Reply ? result : new Reply(result);
+  const status = reply.status ?? route.status ?? 200;
+  exchange.send(new Reply(reply.body, { status, headers: reply.headers }));
 }
 
-function readInput(route: Route, { request }: HttpExchange, limits: HttpLimits) {
+function readInput(route: Route, raw: RawInput, limits: HttpLimits) {
   const { params = emptySchema, query = emptySchema } = route;
-  const incoming = readQuery(query, request.query as Readonly<Record<string, unknown>>);
   return {
-    params: validate(params, request.params, 'the path'),
-    query: validate(query, incoming, 'the query'),
-    body: readBody(route, request.body, limits),
+    params: validate(params, raw.params, 'the path'),
+    query: validate(query, readQuery(query, raw.query), 'the query'),
+    body: readBody(route, raw.bytes, limits),
   };
 }
 
-function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
+function readBody(route: Route, bytes: Buffer | undefined, limits: HttpLimits): unknown {
   if (route.body === undefined || route.readsBody === true) return undefined;
-  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+  if (bytes === undefined || bytes.length === 0) {
     if (route.isBodyOptional === true) return validate(route.body, {}, 'the body');
     throw new ServerError('invalid', 'Cannot handle this request without a body. Send JSON');
   }
@@ -75,6 +77,7 @@ function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
 function createContext(
   route: Route,
   exchange: HttpExchange,
+  { bytes }: RawInput,
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
@@ -90,11 +93,12 @@ function createContext(
     closing,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
-    bytes: Buffer.isBuffer(request.body) ? request.body : undefined,
+    bytes,
+    basePath: request.basePath,
     labelRequest: (what) => {
       exchange.label = what;
     },
-    toServerError: toServerError,
+    toServerError,
   };
 }
 

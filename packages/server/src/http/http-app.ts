@@ -1,14 +1,22 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { HttpRequest, HttpResponse } from '../contract/http.ts';
+import { ServerError } from '../contract/server-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
-import { fastifyError, onClientError, routeNotFound } from './error-reply.ts';
+import {
+  bodyTimeout,
+  bodyTooLarge,
+  headersTooLarge,
+  notJson,
+  routeNotFound,
+} from './error-reply.ts';
 import { handleRoute } from './handle-route.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { type OpenStreams, RequestsAhead } from './open-connections.ts';
+import type { OpenStreams } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
+import { type FoundRoute, Router, readTarget } from './router.ts';
 
 interface HttpAppOptions extends RouteServices {
   readonly limits: HttpLimits;
@@ -16,89 +24,109 @@ interface HttpAppOptions extends RouteServices {
   readonly openStreams: OpenStreams;
   readonly access: AccessPolicy;
   readonly page?: string | undefined;
+  /** Resolves when the services are ready. Called for each request that passed the access check. */
+  readonly ready?: (() => Promise<void>) | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }
 
-/** Creates the Fastify app with all routes, access checks and limits. It does not listen yet. */
-export function createHttpApp(options: HttpAppOptions): FastifyInstance {
-  const { limits, access } = options;
-  const requestsAhead = new RequestsAhead();
-  const app = fastify({
-    bodyLimit: limits.maxBodyBytes,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.idleTimeoutMs,
-    forceCloseConnections: 'idle',
-    // The access check rejects requests while the server closes, with its own error format.
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: limits.maxHeaderBytes },
-    http: {
-      // The access check rejects requests without a host.
-      requireHostHeader: false,
-      maxHeaderSize: limits.maxHeaderBytes,
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: checkIntervalMs(limits),
-    },
-    clientErrorHandler: onClientError,
-    // Fastify calls no hook for these requests, but they need the same checks.
-    frameworkErrors: (error, request, reply) => {
-      if (!requestsAhead.accept(request.raw, reply.raw)) return void reply.hijack();
-      const exchange = startExchange(options, request, reply);
-      void checkAccess(exchange, access, undefined).then(() =>
-        exchange.sendError(fastifyError(error) ?? error),
-      );
-    },
-  });
-  app.server.maxConnections = limits.maxConnections;
-  app.removeAllContentTypeParsers();
-  // The body stays bytes here. The routes parse it with their own limits and error format.
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  );
-  const all = new WeakMap<FastifyRequest, HttpExchange>();
-  const of = (request: FastifyRequest, reply: FastifyReply) => {
-    const exchange = all.get(request) ?? startExchange(options, request, reply);
-    all.set(request, exchange);
-    return exchange;
-  };
-  app.addHook('onRequest', async (request, reply) => {
-    if (requestsAhead.accept(request.raw, reply.raw))
-      return checkAccess(of(request, reply), access, routeOf(request));
-    reply.hijack();
-  });
-  app.setErrorHandler((error, request, reply) =>
-    of(request, reply).sendError(fastifyError(error) ?? error),
-  );
-  app.setNotFoundHandler((request, reply) =>
-    of(request, reply).sendError(routeNotFound(request, allRoutes)),
-  );
-  for (const route of [...allRoutes, ...pageFileRoutes(options)]) {
-    app.route({
-      method: route.method,
-      url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { route },
-      handler: (request, reply) => handleRoute(route, of(request, reply), options),
+/**
+ * All routes with their access checks and limits. Every entrance of the server passes its requests to
+ * `handle`: the server's own port, `fetch`, and the handler for Node frameworks.
+ */
+export class HttpApp {
+  readonly #options: HttpAppOptions;
+  readonly #router: Router;
+  /** Responses that are not finished. */
+  readonly #open = new Set<HttpResponse>();
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: HttpAppOptions) {
+    this.#options = options;
+    this.#router = new Router([...allRoutes, ...pageFileRoutes(options)]);
+  }
+
+  /** Answers a request. Never rejects. */
+  async handle(request: HttpRequest, response: HttpResponse): Promise<void> {
+    this.#track(response);
+    const exchange = new HttpExchange(request, response, this.#options);
+    try {
+      await this.#answer(exchange);
+    } catch (error) {
+      exchange.sendError(error);
+    }
+  }
+
+  async #answer(exchange: HttpExchange): Promise<void> {
+    const { request } = exchange;
+    const { limits, access, ready } = this.#options;
+    if (request.headBytes > limits.maxHeaderBytes) throw headersTooLarge();
+    const target = readTarget(request.url, request.basePath);
+    const found = target && this.#find(request.method, target.path);
+    const route = found instanceof ServerError ? undefined : found?.route;
+    if ((await checkAccess(exchange, access, route)) === 'answered') return;
+    if (found instanceof ServerError) throw found;
+    if (found === undefined) throw routeNotFound(request.method, target?.path, allRoutes);
+    await ready?.();
+    const bytes = await this.#readBody(request);
+    const input = { params: found.params, query: target?.query ?? {}, bytes };
+    await handleRoute(found.route, exchange, input, this.#options);
+  }
+
+  /** An invalid path is returned as an error, because the access check comes first. */
+  #find(method: string, path: string): FoundRoute | ServerError | undefined {
+    try {
+      return this.#router.find(method, path);
+    } catch (error) {
+      if (error instanceof ServerError) return error;
+      throw error;
+    }
+  }
+
+  /** The routes parse the bytes with their own limits and error format. */
+  async #readBody(request: HttpRequest): Promise<Buffer | undefined> {
+    const { maxBodyBytes, requestTimeoutMs } = this.#options.limits;
+    const { method, headers } = request;
+    const type = headers['content-type'];
+    const isExpected = method !== 'GET' && method !== 'HEAD';
+    if (!isExpected || (type === undefined && !request.hasBody)) return undefined;
+    if (type === undefined || !/^application\/json[ \t]*(?:;|$)/i.test(type)) throw notJson();
+    if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge();
+    const late = new AbortController();
+    const stop = this.#options.clock.after(requestTimeoutMs, () => late.abort(bodyTimeout()), {
+      isIdle: true,
+    });
+    try {
+      return await request.readBody(maxBodyBytes, late.signal);
+    } finally {
+      stop();
+    }
+  }
+
+  #track(response: HttpResponse): void {
+    this.#open.add(response);
+    response.once('close', () => {
+      this.#open.delete(response);
+      if (this.#open.size === 0) this.#onIdle?.();
     });
   }
-  return app;
+
+  /** Resolves when all responses are finished. */
+  idle(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  /** Disconnects the clients whose responses are not finished. */
+  disconnectAll(): void {
+    for (const response of [...this.#open]) response.destroy();
+  }
 }
 
 /** Routes for the files of the page, except paths that are API routes. */
 function pageFileRoutes({ page }: HttpAppOptions): readonly Route[] {
   const known = new Set(allRoutes.map(({ path }) => path));
   return page === undefined ? [] : pageRoutes(page).filter(({ path }) => !known.has(path));
-}
-
-function startExchange(options: HttpAppOptions, request: FastifyRequest, reply: FastifyReply) {
-  return new HttpExchange(request, reply, options);
-}
-
-function routeOf(request: FastifyRequest): Route | undefined {
-  return (request.routeOptions.config as { readonly route?: Route }).route;
-}
-
-/** How often Node checks for requests that exceed their timeout. */
-function checkIntervalMs({ headersTimeoutMs, requestTimeoutMs }: HttpLimits): number {
-  return Math.max(10, Math.min(1000, headersTimeoutMs / 2, requestTimeoutMs / 2));
 }

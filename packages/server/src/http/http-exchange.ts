@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
@@ -12,25 +11,26 @@ let requests = 0;
 /** One HTTP request and its single response. */
 export class HttpExchange {
   readonly id: string;
-  readonly request: FastifyRequest;
-  readonly response: ServerResponse;
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
   /** What the caller has access to. Set by `checkAccess`. */
   grant: Grant = fullGrant;
   /** Identifies the caller: by token, or by address without a token. Set by `checkAccess`. */
   caller = '';
+  /** The address of the client. */
+  address: string;
   label: string | undefined;
-  readonly #reply: FastifyReply;
   readonly #log: RequestLog;
 
   constructor(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    request: HttpRequest,
+    response: HttpResponse,
     options: { readonly clock: Pick<Clock, 'now'>; readonly requestLog: RequestLog },
   ) {
     this.id = (++requests).toString(36).padStart(6, '0');
     this.request = request;
-    this.response = reply.raw;
-    this.#reply = reply;
+    this.response = response;
+    this.address = request.address;
     this.#log = options.requestLog;
     const { clock } = options;
     const startedAt = clock.now();
@@ -50,7 +50,7 @@ export class HttpExchange {
         what: this.label,
         status: this.response.statusCode,
         durationMs: clock.now() - startedAt,
-        address: request.ip,
+        address: this.address,
       }),
     );
   }
@@ -63,15 +63,15 @@ export class HttpExchange {
     return internalError(this.id);
   };
 
-  async sendError(error: unknown): Promise<FastifyReply> {
-    return this.send(errorReply(this.toServerError(error)));
+  sendError(error: unknown): void {
+    this.send(errorReply(this.toServerError(error)));
   }
 
-  async send({ body, status = 200, headers }: Reply): Promise<FastifyReply> {
+  send({ body, status = 200, headers }: Reply): void {
     const { response } = this;
-    if (this.#reply.sent || response.headersSent) return this.#reply;
-    this.#reply.hijack();
-    if (status === 413) response.setHeader('connection', 'close');
+    if (response.headersSent || response.destroyed) return;
+    // The rest of the body is not read, so the connection cannot be used again.
+    if (status === 413 || status === 408) response.setHeader('connection', 'close');
     const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const type = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
     response.writeHead(status, {
@@ -79,31 +79,18 @@ export class HttpExchange {
       ...headers,
     });
     response.end(text);
-    return this.#reply;
   }
 
   /**
    * Lets the reply write to the response. An error before the first byte is sent as an error reply.
    */
-  async stream({ write }: StreamReply): Promise<FastifyReply> {
-    this.#reply.hijack();
+  async stream({ write }: StreamReply): Promise<void> {
     try {
       await write(this.response);
     } catch (error) {
       const refusal = this.toServerError(error);
       if (this.response.headersSent) this.response.destroy();
-      else this.#refuseRaw(refusal);
+      else this.send(errorReply(refusal));
     }
-    return this.#reply;
-  }
-
-  #refuseRaw(refusal: ServerError): void {
-    const { body, status = 500, headers } = errorReply(refusal);
-    this.response.writeHead(status, {
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      ...headers,
-    });
-    this.response.end(JSON.stringify(body));
   }
 }

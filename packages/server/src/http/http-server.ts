@@ -1,15 +1,18 @@
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import type { FastifyInstance } from 'fastify';
 import { ServerError } from '../contract/server-error.ts';
-import { callerOfToken } from './access/check-access.ts';
+import { type Authorize, type ClientAddress, callerOfToken } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
 import { GuessLimit, RateLimit } from './access/rate-limit.ts';
-import { createHttpApp } from './http-app.ts';
+import { NodeListener } from './adapters/node-listener.ts';
+import { fromNodeRequest } from './adapters/node-request.ts';
+import { fromWebRequest, WebResponse } from './adapters/web-exchange.ts';
+import { HttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
-import { OpenStreams, UnusedConnections } from './open-connections.ts';
+import { OpenStreams, RequestsAhead } from './open-connections.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
+import { checkBasePath } from './router.ts';
 
 export interface HttpServerOptions extends RouteServices {
   readonly hosts?: readonly string[] | undefined;
@@ -17,6 +20,19 @@ export interface HttpServerOptions extends RouteServices {
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly requestLog?: RequestLogOptions | undefined;
   readonly page?: string | undefined;
+  readonly basePath?: string | undefined;
+  readonly authorize?: Authorize | undefined;
+  readonly clientAddress?: ClientAddress | undefined;
+  readonly ready?: (() => Promise<void>) | undefined;
+}
+
+/** Answers a request of Node's HTTP server. */
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Options of `Server.handler`. */
+export interface HandlerOptions {
+  /** The path that the handler is mounted at. Default: `basePath` of the server. */
+  readonly basePath?: string | undefined;
 }
 
 /** Where a server listens. */
@@ -30,25 +46,29 @@ export interface ListenOptions {
 /** The default port of Agentex clients. */
 const defaultPort = 5003;
 
-/** Serves the routes on a port until it is closed. */
+/** Serves the routes: on a port, through `fetch`, and in servers of Node, until it is closed. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #limits: HttpLimits;
+  readonly #basePath: string;
   readonly #closing = new AbortController();
   readonly #hosts: Set<string>;
-  readonly #app: FastifyInstance;
-  readonly #unusedConnections: UnusedConnections;
+  readonly #app: HttpApp;
+  readonly #listener: NodeListener;
+  readonly #requestsAhead = new RequestsAhead();
   #closed: Promise<void> | undefined;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    const { clock, tokens, hosts = [], origins = [] } = options;
+    const { clock, tokens, hosts = [], origins = [], authorize, clientAddress } = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
+    this.#basePath = checkBasePath(options.basePath ?? '');
+    if (options.page !== undefined && this.#basePath !== '') throw pageBelowPath(this.#basePath);
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
     const closing = this.#closing.signal;
     const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller, clock);
     tokens.onRevoked((id) => openStreams.disconnect(callerOfToken(id)));
-    this.#app = createHttpApp({
+    this.#app = new HttpApp({
       ...options,
       limits: this.#limits,
       requestLog: new RequestLog(options.requestLog, clock),
@@ -58,25 +78,35 @@ export class HttpServer {
         hosts: this.#hosts,
         origins: new Set(origins),
         ...createRateLimits(clock, this.#limits),
-        tokens,
-        closing,
+        ...{ tokens, closing, authorize, clientAddress },
       },
     });
-    const { server } = this.#app;
-    this.#unusedConnections = new UnusedConnections(server);
-    // Closes connections whose last response ends during shutdown. They would wait for a request
-    // that is rejected.
-    const closeIdle = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
-    server.on('request', (_request, response) => response.once('close', closeIdle));
+    const onRequest = this.handler();
+    this.#listener = new NodeListener({ limits: this.#limits, onRequest, closing });
   }
 
   async listen({ port = defaultPort, host = '127.0.0.1' }: ListenOptions = {}) {
     if (!isLoopback(host)) this.#requireToken(host);
     this.#hosts.add(host.toLowerCase());
-    await this.#app.listen({ port, host });
-    const address = this.#app.server.address() as AddressInfo;
+    const chosen = await this.#listener.listen(port, host);
     const displayHost = host.includes(':') ? `[${host}]` : host;
-    return { url: `http://${displayHost}:${address.port}` };
+    return { url: `http://${displayHost}:${chosen}${this.#basePath}` };
+  }
+
+  /** Answers a request of the Fetch API. */
+  async fetch(request: Request): Promise<Response> {
+    const response = new WebResponse(request.signal);
+    void this.#app.handle(fromWebRequest(request, this.#basePath), response);
+    return response.response;
+  }
+
+  /** Creates a handler for a server of Node. */
+  handler({ basePath = this.#basePath }: HandlerOptions = {}): NodeHandler {
+    const path = checkBasePath(basePath);
+    return (request, response) => {
+      if (!this.#requestsAhead.accept(request, response)) return;
+      void this.#app.handle(fromNodeRequest(request, path), response);
+    };
   }
 
   /**
@@ -99,10 +129,10 @@ export class HttpServer {
       await withTimeout(finish());
     } finally {
       await withTimeout(streams.close());
-      this.#unusedConnections.close();
-      const closed = this.#app.close();
-      await withTimeout(closed);
-      this.#app.server.closeAllConnections();
+      const closed = this.#listener.close();
+      await withTimeout(Promise.all([closed, this.#app.idle()]));
+      this.#app.disconnectAll();
+      this.#listener.closeAllConnections();
       await closed;
       stop();
     }
@@ -114,6 +144,11 @@ export class HttpServer {
     const message = `Cannot listen on ${host} without a token: everybody in the network could use the agents. Set \`tokens\`, or listen on 127.0.0.1`;
     throw new ServerError('unauthorized', message, { host });
   }
+}
+
+function pageBelowPath(basePath: string): ServerError {
+  const message = `Cannot serve the page below ${basePath}: its files have paths from the root. Omit \`page\` or \`basePath\``;
+  return new ServerError('invalid', message, { basePath });
 }
 
 function createRateLimits(clock: Clock, limits: HttpLimits) {

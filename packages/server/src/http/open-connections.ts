@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@millrace/log';
+import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
@@ -12,7 +13,7 @@ const maxTimerMs = 2 ** 31 - 1;
 export class OpenStreams {
   readonly #maxPerCaller: number;
   readonly #clock: Clock;
-  readonly #byCaller = new Map<string, Set<ServerResponse>>();
+  readonly #byCaller = new Map<string, Set<HttpResponse>>();
 
   constructor(maxPerCaller: number, clock: Clock) {
     this.#maxPerCaller = maxPerCaller;
@@ -27,7 +28,7 @@ export class OpenStreams {
   }
 
   /** Counts a stream until its connection closes. Closes it when the caller's token expires. */
-  add(caller: string, response: ServerResponse, expiresAt: number | null = null): void {
+  add(caller: string, response: HttpResponse, expiresAt: number | null = null): void {
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
     const cancel = expiresAt === null ? undefined : this.#closeAt(response, expiresAt);
@@ -39,7 +40,7 @@ export class OpenStreams {
   }
 
   /** A timer cannot wait for more than 24 days, so a long wait has several steps. */
-  #closeAt(response: ServerResponse, at: number): () => void {
+  #closeAt(response: HttpResponse, at: number): () => void {
     let cancel = () => {};
     const wait = () => {
       const leftMs = at - this.#clock.now();

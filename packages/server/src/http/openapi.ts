@@ -41,8 +41,8 @@ const errorSchema = z.object({
   error: z.looseObject({ code: z.string() }),
 });
 
-/** Creates the OpenAPI document for a list of routes. */
-export function createOpenApiDocument(routes: readonly Route[]): Json {
+/** Creates the OpenAPI document for a list of routes, which are mounted at a path. */
+export function createOpenApiDocument(routes: readonly Route[], basePath = ''): Json {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
@@ -56,6 +56,7 @@ export function createOpenApiDocument(routes: readonly Route[]): Json {
       version: apiVersion,
       description: 'Agents as a service: tasks, messages, and streams that clients can resume.',
     },
+    ...(basePath !== '' && { servers: [{ url: basePath }] }),
     paths,
     components: {
       schemas: schemas.all(),

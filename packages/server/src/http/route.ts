@@ -1,8 +1,9 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { SpanExporter } from '@millrace/agent';
 import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
+import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
@@ -30,6 +31,8 @@ export interface RouteContext extends RouteServices {
   readonly headers: IncomingHttpHeaders;
   /** The trace context from `traceparent`. An invalid one is ignored. */
   readonly trace: TraceContext | undefined;
+  /** The path that the server is mounted at. Empty for the root. */
+  readonly basePath: string;
   /** The raw body. */
   readonly bytes: Buffer | undefined;
   /** Aborted when the server closes. */
@@ -116,9 +119,9 @@ export class Reply {
 
 /** A reply that writes to the response itself, for example a stream. */
 export class StreamReply {
-  readonly write: (response: ServerResponse) => Promise<void>;
+  readonly write: (response: HttpResponse) => Promise<void>;
 
-  constructor(write: (response: ServerResponse) => Promise<void>) {
+  constructor(write: (response: HttpResponse) => Promise<void>) {
     this.write = write;
   }
 }

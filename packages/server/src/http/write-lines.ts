@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import { AbortRace, abandoned } from '../agents/abort-race.ts';
+import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 
 interface LineOptions<T> {
@@ -24,7 +23,7 @@ interface Heartbeat {
  * source's work.
  */
 export async function writeLines<T>(
-  response: ServerResponse,
+  response: HttpResponse,
   values: AsyncIterable<T>,
   { closing, line, errorLine, heartbeat }: LineOptions<T>,
 ): Promise<void> {
@@ -55,7 +54,7 @@ export async function writeLines<T>(
 }
 
 /** Writes heartbeats until it is stopped. Skips them while the client does not read. */
-function startHeartbeat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): () => void {
+function startHeartbeat(response: HttpResponse, { clock, everyMs, text }: Heartbeat): () => void {
   let stop = () => {};
   const next = () => {
     if (!response.writableNeedDrain) response.write(text);
@@ -69,13 +68,15 @@ function startHeartbeat(response: ServerResponse, { clock, everyMs, text }: Hear
 }
 
 /** Ends the response because the client disconnected or the server closes. */
-function endEarly(response: ServerResponse, errorLine: LineOptions<never>['errorLine']): void {
+function endEarly(response: HttpResponse, errorLine: LineOptions<never>['errorLine']): void {
   if (response.destroyed) return;
   const message =
     'Cannot send the rest: the server is closing. The task continues; request it again in a moment';
   response.end(errorLine(new ServerError('unavailable', message)));
 }
 
-async function drained(response: ServerResponse): Promise<void> {
-  await once(response, 'drain');
+function drained(response: HttpResponse): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('drain', resolve);
+  });
 }

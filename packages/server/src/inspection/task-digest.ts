@@ -117,12 +117,18 @@ interface AttemptUsage {
   readonly usage: Usage | undefined;
 }
 
+interface PendingApproval {
+  readonly turn: number;
+  /** The call that runs the sub-agent that asks. */
+  readonly of: string | undefined;
+}
+
 /** The summary of a session. It contains no content. */
 interface DigestState {
   readonly through: number;
   readonly runSince: number | undefined;
-  /** Tool calls that wait for approval, with their turn. */
-  readonly pendingApprovals: ReadonlyMap<string, number>;
+  /** Tool calls, and questions of sub-agents, that wait for an answer. */
+  readonly pendingApprovals: ReadonlyMap<string, PendingApproval>;
   /** Stop of the last finished run. */
   readonly stop: Stop | undefined;
   readonly error: ErrorInfo | undefined;
@@ -166,6 +172,10 @@ function addUsageFact(
   };
   if (fact.type === 'response_started') {
     usageByAttempt.set(key, { ...before, provider: fact.provider, model: fact.model });
+  } else if (fact.type === 'child_usage_reported') {
+    const { of, usage } = fact;
+    const { provider, model } = of;
+    usageByAttempt.set(`${of.turn}.${of.attempt} ${of.session}`, { provider, model, usage });
   } else if (fact.type === 'response_finished' || fact.type === 'usage_reported') {
     usageByAttempt.set(key, { ...before, usage: fact.usage });
   }
@@ -182,14 +192,26 @@ function foldFact(state: DigestState, record: LogRecord, fact: Fact): DigestStat
     case 'approval_asked':
       return {
         ...state,
-        pendingApprovals: new Map(state.pendingApprovals).set(fact.toolCallId, record.turn),
+        pendingApprovals: new Map(state.pendingApprovals).set(fact.toolCallId, {
+          turn: record.turn,
+          of: fact.from?.toolCallId,
+        }),
       };
     case 'approval_answered':
-    case 'tool_call_rejected':
     case 'tool_execution_started':
       return withoutApprovals(state, ([id]) => id === fact.toolCallId);
+    case 'tool_call_rejected':
+      return withoutApprovals(
+        state,
+        ([id, { of }]) => id === fact.toolCallId || of === fact.toolCallId,
+      );
+    case 'tool_execution_finished': {
+      // A sub-agent that is parked, or whose process died, still waits for its answers.
+      const isOpen = fact.outcome === 'parked' || fact.outcome === 'lost';
+      return isOpen ? state : withoutApprovals(state, ([, { of }]) => of === fact.toolCallId);
+    }
     case 'turn_finished':
-      return withoutApprovals(state, ([, turn]) => turn === record.turn);
+      return withoutApprovals(state, ([, { turn }]) => turn === record.turn);
     default:
       return state;
   }
@@ -197,7 +219,7 @@ function foldFact(state: DigestState, record: LogRecord, fact: Fact): DigestStat
 
 function withoutApprovals(
   state: DigestState,
-  isResolved: (pendingApprovals: readonly [string, number]) => boolean,
+  isResolved: (pendingApprovals: readonly [string, PendingApproval]) => boolean,
 ): DigestState {
   if (![...state.pendingApprovals].some(isResolved)) return state;
   return {

@@ -40,9 +40,11 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
       summary: 'Get this OpenAPI document',
       access: 'public',
       reply: z.looseObject({}),
-      handle: async () =>
-        documents.reply('application/json', () =>
-          JSON.stringify(createOpenApiDocument([...others, ...routes])),
+      handle: async (_input, { basePath }) =>
+        documents.reply(
+          'application/json',
+          () => JSON.stringify(createOpenApiDocument([...others, ...routes], basePath)),
+          basePath,
         ),
     }),
     route({
@@ -76,9 +78,11 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
 class Documents {
   readonly #bytes = new Map<string, Buffer>();
 
-  reply(type: string, create: () => string): StreamReply {
-    const bytes = this.#bytes.get(type) ?? Buffer.from(create());
-    this.#bytes.set(type, bytes);
+  /** `basePath` is one of the few paths that this server is mounted at. */
+  reply(type: string, create: () => string, basePath = ''): StreamReply {
+    const key = `${type} ${basePath}`;
+    const bytes = this.#bytes.get(key) ?? Buffer.from(create());
+    this.#bytes.set(key, bytes);
     return new StreamReply(async (response) => {
       response.writeHead(200, {
         'content-type': `${type}; charset=utf-8`,
@@ -108,11 +112,11 @@ function docsPage(routes: readonly Route[]): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Millrace: API reference</title>
-<link rel="stylesheet" href="/docs.css">
+<link rel="stylesheet" href="docs.css">
 </head>
 <body>
 <h1>Millrace</h1>
-<p>Agents as a service. <a href="/openapi.json">openapi.json</a> describes every field.</p>
+<p>Agents as a service. <a href="openapi.json">openapi.json</a> describes every field.</p>
 <table>
 <thead><tr><th>method</th><th>path</th><th>what it does</th></tr></thead>
 <tbody>

@@ -1,10 +1,10 @@
 import type { Batch } from '@millrace/core';
+import { encodeComment } from '@millrace/core/streams';
 import type { Clock } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
 import type { Cursor } from './frames/cursor.ts';
 import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
 import { FrameRing } from './frames/frame-ring.ts';
-import { encodeComment } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 const heartbeat = Buffer.from(encodeComment('ping'));

@@ -8,6 +8,7 @@ import {
   sessionId,
   transcript,
 } from '@millrace/core';
+import type { Frame } from '@millrace/core/streams';
 import { memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
@@ -15,7 +16,6 @@ import { describe, expect, test } from 'vitest';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
 import type { Update } from '../contract/message.ts';
-import type { Frame } from '../contract/stream.ts';
 import { byId, shownByAgentex } from '../testing/agentex-client.ts';
 import { shownByUi } from '../testing/ai-sdk-client.ts';
 import { CuttingProxy, readThroughCuts } from '../testing/cutting-proxy.ts';

@@ -1,11 +1,11 @@
-import type { ServerResponse } from 'node:http';
+import { encodeRetry } from '@millrace/core/streams';
+import type { HttpResponse } from '../contract/http.ts';
 import type { ViewName } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
 import type { StreamEnd } from './channel.ts';
 import type { FeedRegistry, FeedSubscription } from './feed-registry.ts';
 import { headersOf, openingFrame, taskUpdatedFrame } from './frames/control-frames.ts';
 import { assertInLog, type Cursor, parseCursor } from './frames/cursor.ts';
-import { encodeRetry } from './frames/sse.ts';
 import type { SessionFeed } from './session-feed.ts';
 import { EndCondition, type EndConditionOptions } from './stream-end.ts';
 import { Viewer } from './viewer.ts';
@@ -25,7 +25,7 @@ export interface StreamTaskOptions extends EndConditionOptions {
    * when they reconnect.
    */
   readonly lastEventId?: string | undefined;
-  readonly response: ServerResponse;
+  readonly response: HttpResponse;
   /**
    * Called right before the response headers are written. From then on the response is a stream.
    */

@@ -1,14 +1,14 @@
-import type { ServerResponse } from 'node:http';
+import { encodeRetry } from '@millrace/core/streams';
 import type { Clock } from '@millrace/log';
+import type { HttpResponse } from '../contract/http.ts';
 import type { Channel, StreamEnd, Subscriber } from './channel.ts';
 import type { Cursor } from './frames/cursor.ts';
 import type { FrameChunk } from './frames/frame-chunk.ts';
-import { encodeRetry } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** The response that a viewer writes to. */
 type Connection = Pick<
-  ServerResponse,
+  HttpResponse,
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 

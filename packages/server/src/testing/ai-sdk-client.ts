@@ -1,4 +1,5 @@
 import { Folder, type LogRecord, type SessionId } from '@millrace/core';
+import type { Frame } from '@millrace/core/streams';
 import {
   AbstractChat,
   type ChatInit,
@@ -9,7 +10,6 @@ import {
   type UIMessage,
   type UIMessageChunk,
 } from 'ai';
-import type { Frame } from '../contract/stream.ts';
 import { uiView } from '../ui/ui-view.ts';
 
 /** The state of `useChat`, without React. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@millrace/core';
-import type { UiChunk } from './ui-chunk.ts';
+import type { UiChunk } from '@millrace/core/streams';
 
 /** A part of a message in the AI SDK's format. */
 type UiPart = Readonly<Record<string, JsonValue>> & { readonly type: string };

@@ -1,3 +1,4 @@
+import { createAgent, defineTool, subAgent } from '@millrace/agent';
 import {
   countingIds,
   Folder,
@@ -8,11 +9,17 @@ import {
   parseJson,
   settleTurn,
   toArray,
+  toolCallId,
+  toolCallPart,
   runId as toRunId,
 } from '@millrace/core';
+import { encodeChunk, uiHeaders } from '@millrace/core/streams';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessage } from 'ai';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import {
   session as planned,
   runSchedule,
@@ -24,7 +31,7 @@ import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
 import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { encodeChunk, uiHeaders, uiView } from './ui-view.ts';
+import { uiView } from './ui-view.ts';
 
 /** Text, reasoning and tools of a UI message, in order. */
 function contentOf(message: UIMessage | undefined): readonly unknown[] {
@@ -136,6 +143,45 @@ describe('the AI SDK’s own reader', () => {
       }),
       { numRuns: runs(300) },
     );
+  });
+
+  test('20.4: shows the question of a sub-agent while it is pending, wherever it connects', async () => {
+    const log = memoryLog();
+    const make = defineTool({
+      ...{ name: 'refund', description: 'Refunds', input: z.object({ amount: z.number() }) },
+      execute: async () => 'Refunded.',
+    });
+    const asking = toolCallPart(toolCallId('r'), 'refund', { amount: 5 });
+    const desk = createAgent({
+      provider: scriptedProvider([{ content: { parts: [asking] } }, 'I did it.']),
+      ...{ name: 'desk', tools: [make], log, approve: () => 'ask' as const },
+    });
+    const task = toolCallPart(toolCallId('t'), 'help', { task: 'Refund it' });
+    const agent = createAgent({
+      provider: scriptedProvider([{ content: { parts: ['I ask.', task] } }, 'Done.']),
+      tools: [subAgent({ name: 'help', description: 'Helps', agent: desk })],
+      log,
+    });
+    const run = agent.run('Go', { session: planned });
+    let asked = 0;
+    for await (const event of run.events) {
+      if (event.type !== 'approval_asked') continue;
+      asked = event.offset;
+      await run.approve(event.id);
+    }
+    const { records } = await log.read(planned);
+    const recorded = { name: 'sub-agent', session: planned, records };
+    const until = uiFramesOf(planned, records).filter(({ offset }) => offset <= asked);
+    const { message: waiting } = await shownByUi(until.flatMap(({ frames }) => frames));
+    expect(waiting?.parts.at(-1)).toMatchObject({
+      ...{ type: 'tool-refund', state: 'approval-requested', input: { amount: 5 } },
+    });
+    const { message } = await shownByUi(allFrames(recorded));
+    expect(contentOf(message)).toEqual(transcriptContent(stateOf(recorded)));
+    for (const cut of cutsIn(recorded).filter((_cut, at) => at % 5 === 0))
+      expect(comparableParts((await resumed(recorded, cut)).message)).toEqual(
+        comparableParts(message),
+      );
   });
 
   test('shows the same if earlier turns were settled', async () => {

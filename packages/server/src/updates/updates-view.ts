@@ -11,8 +11,9 @@ import {
   type OpenPart,
   type PartId,
 } from '@millrace/core';
+import type { Frame } from '@millrace/core/streams';
 import type { TaskMessage, Update } from '../contract/message.ts';
-import type { Frame, FrameView } from '../contract/stream.ts';
+import type { FrameView } from '../contract/stream.ts';
 import { styleOf, textFields } from './content-parts.ts';
 import { deltasBuildContent, deltaUpdates, reopenUpdate } from './delta-update.ts';
 import {

@@ -1,5 +1,13 @@
 import { type Agent, AgentError, type Run } from '@millrace/agent';
-import { type Item, type SessionId, sessionId, type TraceContext } from '@millrace/core';
+import { approveCommand, denyCommand, submitDecision } from '@millrace/agent/steps';
+import {
+  assertOptionNames,
+  type Item,
+  type OptionNames,
+  type SessionId,
+  sessionId,
+  type TraceContext,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Client } from '@temporalio/client';
 import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
@@ -32,6 +40,9 @@ export interface WorkflowAgentOptions {
  * and a signal wakes the workflow.
  */
 export function workflowAgent(given: WorkflowAgentOptions): Agent {
+  assertOptionNames('workflowAgent', given, optionNames, (message, option) => {
+    return new AgentError('bad_option', message, { option });
+  });
   const { client, log, name, taskQueue, options, workflowId = (session) => session } = given;
   const { workflowType = 'agentWorkflow' } = given;
   const wake = async (session: SessionId, trace?: TraceContext): Promise<void> => {
@@ -50,9 +61,17 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
     new WorkflowRun({ log, session, input, wake, result, ...own });
   return {
     name,
-    run: (input, { session = sessionId(crypto.randomUUID()), ...own } = {}) =>
-      start(session, inputItems(input), own),
-    resume: (session, own = {}) => start(session, [], own),
+    run: (input, { session = crypto.randomUUID(), ...own } = {}) =>
+      start(sessionId(session), inputItems(input), own),
+    resume: (session, own = {}) => start(sessionId(session), [], own),
+    approve: async (session, call, own = {}) => {
+      await submitDecision(log, session, approveCommand(call, own));
+      await wake(sessionId(session));
+    },
+    deny: async (session, call, own = {}) => {
+      await submitDecision(log, session, denyCommand(call, own));
+      await wake(sessionId(session));
+    },
     regenerate: () => {
       throw unsupported(name, 'regenerate an answer');
     },
@@ -62,6 +81,16 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
     replay: () => Promise.reject(unsupported(name, 'replay a session')),
   };
 }
+
+const optionNames: OptionNames<WorkflowAgentOptions> = {
+  client: true,
+  log: true,
+  name: true,
+  taskQueue: true,
+  options: true,
+  workflowId: true,
+  workflowType: true,
+};
 
 interface StartOptions {
   readonly signal?: AbortSignal | undefined;

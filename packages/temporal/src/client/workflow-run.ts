@@ -1,7 +1,26 @@
-import type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from '@millrace/agent';
+import {
+  AgentError,
+  type ApproveOptions,
+  type DenyOptions,
+  type InputOfCall,
+  type PendingApproval,
+  type Run,
+  RunError,
+  type RunInput,
+  type RunResult,
+  type UiStreamOptions,
+} from '@millrace/agent';
+import {
+  approveCommand,
+  createRunResult,
+  denyCommand,
+  runStreams,
+  toItems,
+} from '@millrace/agent/steps';
 import {
   type AgentEvent,
   agentEvents,
+  type ErrorInfo,
   encodeTranscript,
   Folder,
   type Item,
@@ -13,8 +32,8 @@ import {
   type RunId,
   type SessionId,
   type Stop,
-  type ToolCallId,
   type TraceContext,
+  transcript,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 
@@ -40,6 +59,7 @@ export class WorkflowRun implements Run {
   readonly #options: WorkflowRunOptions;
   readonly #closed = new AbortController();
   #id: RunId = '' as RunId;
+  #through = 0;
 
   constructor(options: WorkflowRunOptions) {
     this.#options = options;
@@ -56,28 +76,65 @@ export class WorkflowRun implements Run {
     return { [Symbol.asyncIterator]: events };
   }
 
+  toReadableStream(): ReadableStream<AgentEvent> {
+    return this.#streams().toReadableStream();
+  }
+
+  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#streams().toEventStream();
+  }
+
+  toUIMessageStreamResponse(options?: UiStreamOptions): Response {
+    return this.#streams().toUIMessageStreamResponse(options);
+  }
+
+  /** Like `events`, these streams start with the current state of the session. */
+  #streams(): ReturnType<typeof runStreams> {
+    const { log, session } = this.#options;
+    const initialState = snapshot(log, session);
+    initialState.catch(() => {});
+    const source = { log, initialState, ended: this.#closed.signal, through: () => this.#through };
+    return runStreams(source, this.result);
+  }
+
   abort(reason?: string): Promise<void> {
-    return this.#submit({ type: 'abort', ...(reason !== undefined && { reason }) });
+    return this.#submit(() => ({ type: 'abort', ...(reason !== undefined && { reason }) }));
   }
 
   steer(input: RunInput): Promise<void> {
-    return this.#sendMessage(inputItems(input), 'steer');
+    return this.#sendMessage(input, 'steer');
   }
 
   followUp(input: RunInput): Promise<void> {
-    return this.#sendMessage(inputItems(input), 'follow_up');
+    return this.#sendMessage(input, 'follow_up');
   }
 
   compact(): Promise<void> {
-    return this.#submit({ type: 'compact' });
+    return this.#submit(() => ({ type: 'compact' }));
   }
 
-  approve(toolCallId: ToolCallId, options: ApproveOptions = {}): Promise<void> {
-    return this.#submit({ type: 'approve', toolCallId, ...toJsonObject(options) });
+  approve<const Call extends string | PendingApproval>(
+    call: Call,
+    options: ApproveOptions<InputOfCall<Call>> = {},
+  ): Promise<void> {
+    return this.#submit(() => encode(approveCommand(call, options)));
   }
 
-  deny(toolCallId: ToolCallId, options: DenyOptions = {}): Promise<void> {
-    return this.#submit({ type: 'deny', toolCallId, ...toJsonObject(options) });
+  deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
+    return this.#submit(() => encode(denyCommand(call, options)));
+  }
+
+  async text(): Promise<string> {
+    const result = await this.result;
+    if (result.reason === 'stop') return result.text;
+    throw new RunError(result);
+  }
+
+  async value(): Promise<unknown> {
+    const result = await this.result;
+    if (result.reason !== 'stop') throw new RunError(result);
+    if (result.value === undefined) throw noValue(this.session);
+    return result.value;
   }
 
   async *#events(): AsyncGenerator<AgentEvent> {
@@ -93,25 +150,29 @@ export class WorkflowRun implements Run {
     }
   }
 
-  #sendMessage(items: readonly Item[], when: 'steer' | 'follow_up'): Promise<void> {
-    const parsed = parseJson(encodeTranscript(items));
-    const json = parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+  #sendMessage(input: RunInput, when: 'steer' | 'follow_up'): Promise<void> {
     const { trace } = this.#options;
     const sent = trace && { trace: { ...trace } };
-    return this.#submit({ type: 'message', when, items: json, ...sent });
+    return this.#submit(() => {
+      const parsed = parseJson(encodeTranscript(inputItems(input)));
+      const items = parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+      return { type: 'message', when, items, ...sent };
+    });
   }
 
-  async #submit(command: JsonObject): Promise<void> {
+  /** Rejects if the command is invalid. */
+  async #submit(commandOf: () => JsonObject): Promise<void> {
     const { log, session, wake, trace } = this.#options;
-    await log.submit(session, command, `workflow-run:${crypto.randomUUID()}`);
+    await log.submit(session, commandOf(), `workflow-run:${crypto.randomUUID()}`);
     await wake(session, trace);
   }
 
   async #run(): Promise<RunResult> {
     const { log, session, signal, wake, trace, input, result } = this.#options;
     const info = await log.info(session);
-    if (info?.isClosed) return endedResult(session, { reason: 'error', cause: 'session_closed' });
     const from = info?.through ?? 0;
+    if (info?.isClosed)
+      return this.#resultSince(from, { reason: 'error', cause: 'session_closed' });
     if (signal?.aborted) await this.abort(String(signal.reason));
     else if (input.length > 0) await this.#sendMessage(input, 'follow_up');
     else await wake(session, trace);
@@ -125,17 +186,41 @@ export class WorkflowRun implements Run {
       );
       lost.catch(() => {});
       const stop = await Promise.race([this.#follow(from), lost]);
-      return endedResult(session, stop ?? isLeft);
+      return await this.#resultSince(from, stop ?? isLeft);
     } finally {
       signal?.removeEventListener('abort', leave);
       this.#closed.abort();
     }
   }
 
+  /** The result, from the records after an offset. */
+  async #resultSince(from: number, stop: Stop): Promise<RunResult> {
+    const { log, session, input } = this.#options;
+    const folder = new Folder(session);
+    let before = folder.state;
+    let error: ErrorInfo | undefined;
+    for (let through = -1; through !== folder.state.through; ) {
+      through = folder.state.through;
+      folder.addBatch(
+        await log.read(session, { from: through }),
+        (_before, { offset, fact }, after) => {
+          if (offset <= from) before = after;
+          else if (fact?.type === 'error_reported') error = fact.error;
+        },
+      );
+    }
+    const last = transcript(folder.state).findLast(({ kind }) => kind === 'assistant');
+    const value = last?.parts.findLast((part) => part.kind === 'structured')?.value;
+    const outcome = { value, error, cause: undefined };
+    return createRunResult(before, folder.state, stop, input, outcome);
+  }
+
   /** Follows the log to the end of the last run. Wakes the workflow for every new command. */
   async #follow(from: number): Promise<Stop | undefined> {
     const { log, session, wake } = this.#options;
-    for await (const { records } of log.follow(session, { from, signal: this.#closed.signal })) {
+    const signal = this.#closed.signal;
+    for await (const { records, through } of log.follow(session, { from, signal })) {
+      this.#through = through;
       const facts = records.flatMap(({ fact }) => fact ?? []);
       if (facts.some(({ type }) => type === 'command_queued')) await wake(session);
       for (const fact of facts) if (fact.type === 'run_started') this.#id = fact.runId;
@@ -148,15 +233,14 @@ export class WorkflowRun implements Run {
   }
 }
 
-function toJsonObject(options: object): JsonObject {
-  const parsed = parseJson(JSON.stringify(options));
+function encode(command: object): JsonObject {
+  const parsed = parseJson(JSON.stringify(command));
   return parsed.ok ? (parsed.value as JsonObject) : {};
 }
 
-function endedResult(session: SessionId, stop: Stop): RunResult {
-  const error = { code: stop.cause ?? stop.reason, message: `The run ended: ${stop.reason}` };
-  const why = stop.reason === 'error' ? { error } : {};
-  return { session, stop, text: '', items: [], usage: noUsage, ...why };
+function noValue(session: SessionId): AgentError {
+  const message = `Cannot get a value from the run of session ${session}: its answer is not structured. Pass output to createAgent on the worker`;
+  return new AgentError('bad_option', message, { session, option: 'output' });
 }
 
 /**
@@ -166,20 +250,14 @@ function endedResult(session: SessionId, stop: Stop): RunResult {
 function failedResult(session: SessionId, cause: unknown): RunResult {
   const code = isMillraceError(cause) ? cause.code : 'workflow';
   const message = 'Cannot continue: the workflow failed or is not reachable';
-  const stop = { reason: 'error', cause: code } as const;
-  const error = { code, message };
-  return { session, stop, text: '', items: [], usage: noUsage, error, cause };
+  const reason = 'error';
+  const stop = { reason, cause: code } as const;
+  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const counts = { usage: noUsage, usageByAgent: [] };
+  return { session, reason, stop, ...nothing, ...counts, error: { code, message }, cause };
 }
 
-/** Converts an input text to a user item. */
+/** Converts the input of a run to items. Throws `bad_input` if it cannot. */
 export function inputItems(input: RunInput): readonly Item[] {
-  if (typeof input === 'string') {
-    const id = itemId(crypto.randomUUID());
-    return [{ id, kind: 'user', parts: [{ kind: 'text', text: input }] }];
-  }
-  return isList(input) ? input : [input];
-}
-
-function isList(input: Item | readonly Item[]): input is readonly Item[] {
-  return Array.isArray(input);
+  return toItems(input, { item: () => itemId(crypto.randomUUID()) });
 }

@@ -78,6 +78,6 @@ const maxBytes = 1_500_000;
 export function assertPayloadSize<T>(what: string, value: T): T {
   const { length } = new TextEncoder().encode(JSON.stringify(value));
   if (length <= maxBytes) return value;
-  const message = `Cannot pass ${what} to an activity: its JSON has ${length} bytes, but the limit is ${maxBytes}. Write it with log.submit(…) and signal wake instead`;
+  const message = `Cannot pass ${what} to an activity: its JSON has ${length} bytes, but the limit is ${maxBytes}. Write it with submitCommand(…) of @millrace/agent and signal wake instead`;
   throw ApplicationFailure.nonRetryable(message, 'millrace.too_large');
 }

@@ -109,7 +109,7 @@ describe('the tool', () => {
     const decide = (path: string) => {
       const input = { type: 'delete_file', path };
       const call = { kind: 'tool_call', toolCallId: 'c' as never, name: tool.name, arguments: '' };
-      return approve({ call: call as never, tool, input, summary: '' });
+      return approve({ name: tool.name, call: call as never, tool, input, summary: '' });
     };
     expect(await decide('.env')).toMatchObject({ decision: 'deny' });
     expect(await decide('a.ts')).toMatchObject({

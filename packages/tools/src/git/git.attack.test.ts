@@ -91,7 +91,13 @@ async function runUnasked(command: string): Promise<string> {
   const tool = bashTool({ workspace, timeoutMs: 20_000 });
   const input = { command };
   const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
-  const pending = { call: { ...call, arguments: '' }, tool, input, summary: command };
+  const pending = {
+    name: call.name,
+    call: { ...call, arguments: '' },
+    tool,
+    input,
+    summary: command,
+  };
   const decided = await approveByPolicy(policy, workspace)(pending);
   if ((typeof decided === 'string' ? decided : decided.decision) !== 'allow') return 'asked';
   return (await runTool(tool, input)).text;

@@ -1,6 +1,7 @@
 import type { Tool } from '@millrace/agent';
 import { type McpOptions, resolveMcpOptions } from '../contract/mcp-options.ts';
 import { checkServer, type McpServer } from '../contract/mcp-server.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { RemoteTools } from './remote-tools.ts';
 import type { RemoteServer } from './server/call-tool.ts';
 import {
@@ -39,6 +40,11 @@ const maxProblemLength = 3_000;
  */
 export async function connectMcp(server: McpServer, options: McpOptions = {}): Promise<McpTools> {
   checkServer(server);
+  assertKnownOptions('connectMcp', options, {
+    ...{ trustAnnotations: true, negotiate: true, connectTimeoutMs: true, timeoutMs: true },
+    ...{ totalTimeoutMs: true, graceMs: true, maxMessageBytes: true, maxAttachmentBytes: true },
+    ...{ maxDescriptionLength: true, maxOutputLength: true, onChange: true, onProblem: true },
+  });
   const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
   const redact = createRedactor(server);

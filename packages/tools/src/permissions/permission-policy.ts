@@ -52,6 +52,7 @@ export interface PolicyData {
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];
   readonly remembered: readonly PermissionRule[];
+  /** Decides about a call. */
   decide(call: PolicyCall): PolicyDecision;
   /**
    * Returns the same policy with one more rule for this session. `ruleFor` gives the narrowest rule

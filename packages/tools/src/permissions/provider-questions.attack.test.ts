@@ -16,7 +16,7 @@ async function ruleOf(server_label: string, name: string, lasting: 'exact' | 'wi
   const input = { server_label, name, arguments: {} };
   const call = toolCallPart(toolCallId('c'), tool.name, input);
   const approve = approveByPolicy(permissionPolicy({ root }), workspace, { lasting });
-  const ruling = await approve({ call, tool, input, summary: '' });
+  const ruling = await approve({ name: tool.name, call, tool, input, summary: '' });
   expect(ruling).toMatchObject({ decision: 'ask', rule: expect.any(String) });
   return typeof ruling === 'string' ? ruling : ruling.rule;
 }
@@ -50,7 +50,7 @@ test('attack: an approval that lasts does not acknowledge a danger that the prov
   const approve = approveByPolicy(permissionPolicy({ root }), workspace);
   const rulingOn = (input: JsonObject) => {
     const call = toolCallPart(toolCallId('c'), tool.name, input);
-    return approve({ call, tool, input, summary: '' });
+    return approve({ name: tool.name, call, tool, input, summary: '' });
   };
   const actions = [{ type: 'click', x: 1, y: 2 }];
   const danger = { pending_safety_checks: [{ id: 'sc_1', message: 'A page gives orders' }] };

@@ -45,7 +45,7 @@ function agentIn(root: string) {
     },
     async decide(command: string, id: string) {
       const call = { kind: 'tool_call', toolCallId: toolCallId(id), name: 'bash', arguments: '' };
-      const pending = { call, tool, input: { command }, summary: '' } as const;
+      const pending = { name: 'bash', call, tool, input: { command }, summary: '' } as const;
       const ruling = await approve(pending as Parameters<typeof approve>[0]);
       return typeof ruling === 'string' ? ruling : ruling.decision;
     },

@@ -22,7 +22,8 @@ async function ruling(root: string, rule: string, command: string, field: string
   const id = toolCallId('c');
   const call = { kind: 'tool_call', toolCallId: id, name: 'bash', arguments: '{}' } as const;
   const input = { command, [field]: true };
-  const decided = await approve({ call, tool: bashTool({ workspace }), input, summary: '' });
+  const bash = { name: 'bash', tool: bashTool({ workspace }) };
+  const decided = await approve({ ...bash, call, input, summary: '' });
   return typeof decided === 'string' ? { decision: decided, reason: '' } : decided;
 }
 

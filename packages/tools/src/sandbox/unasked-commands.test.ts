@@ -25,7 +25,7 @@ function agentIn(root: string, rules: readonly PermissionRule[] = []) {
     async decide(input: Readonly<Record<string, unknown>>) {
       const id = toolCallId('c');
       const call = { kind: 'tool_call', toolCallId: id, name: 'bash', arguments: '{}' } as const;
-      const ruling = await approve({ call, tool, input, summary: '' });
+      const ruling = await approve({ name: tool.name, call, tool, input, summary: '' });
       const { decision, ...rest } = typeof ruling === 'string' ? { decision: ruling } : ruling;
       const isClosed = (await reading.hiddenPaths({ tool: 'bash', input })) !== undefined;
       const place = input['outside_sandbox'] ? 'outside' : isClosed ? 'closed' : 'workspace';

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@millrace/agent';
+import { assertKnownOptions } from '../known-options.ts';
 import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SearchReport, SearchResult } from './search-request.ts';
@@ -45,6 +46,10 @@ export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<I
 const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
+  assertKnownOptions('a search tool', options, {
+    ...{ workspace: true, exclude: true, searchSecrets: true, timeoutMs: true },
+    ...{ maxEntries: true, maxOutputLength: true, clock: true },
+  });
   const { maxOutputLength = 30_000 } = options;
   return {
     workspace: options.workspace,

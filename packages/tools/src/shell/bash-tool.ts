@@ -14,6 +14,7 @@ import {
   type SandboxRequest,
 } from '../contract/sandbox.ts';
 import { protectGitLine } from '../git/protect-git-line.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
@@ -103,6 +104,11 @@ type Settings = {
  * @example const bash = bashTool({ workspace: createWorkspace({ root: '.' }), timeoutMs: 60_000 });
  */
 export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInput> {
+  assertKnownOptions('bashTool', options, {
+    ...{ workspace: true, timeoutMs: true, maxTimeoutMs: true, graceMs: true },
+    ...{ maxOutputLength: true, maxKeptBytes: true, env: true, maskSecrets: true },
+    ...{ sandbox: true, reading: true, shell: true, answers: true, clock: true },
+  });
   const settings = settingsOf(options);
   const { sandbox } = settings;
   const about = sandbox && `\n${describeSandbox(sandbox.profile, sandbox.network)}`;

@@ -1,5 +1,6 @@
 import { type Agent, AgentError, type DefinedTool, defineTool, subAgent } from '@millrace/agent';
 import { z } from 'zod';
+import { assertKnownOptions } from '../known-options.ts';
 
 /** An agent that can be given tasks. */
 export interface TaskAgent {
@@ -36,6 +37,7 @@ const maxSummaryLength = 200;
  * explains them. Changes nothing.' } }, });
  */
 export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInput> {
+  assertKnownOptions('taskTool', options, { agents: true, name: true, timeoutMs: true });
   const { agents, name = 'task', timeoutMs } = options;
   const workers = new Map(
     Object.entries(agents).map(([called, one]) => [called, subAgent({ name: called, ...one })]),
@@ -47,6 +49,8 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
     description: describeAgents(agents),
     input: schemaOf([first, ...others]),
     startsSession: true,
+    // The run of the agent finds its own session and continues it.
+    replay: 'safe',
     timeoutMs,
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {

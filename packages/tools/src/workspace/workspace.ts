@@ -1,5 +1,6 @@
 import { AgentError } from '@millrace/agent';
 import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { folderOpener, realFolderPath } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
@@ -90,8 +91,9 @@ export interface WorkspaceOptions {
  * const workspace = createWorkspace({ root: '.' });
  * const tools = [readTool(workspace), editTool(workspace), grepTool({ workspace })];
  */
-export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
-  const root = realRoot(given);
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  assertKnownOptions('createWorkspace', options, { root: true });
+  const root = realRoot(options.root);
   return workspaceAt(root, folderOpener(root), undefined);
 }
 

@@ -1,9 +1,11 @@
 import { cachedPercent } from '@millrace/core';
 import { chooseModel } from '../../models/choose-model.ts';
 import { type KnownModel, knownModels } from '../../models/known-models.ts';
+import { oneLine } from '../../text/cells/printable.ts';
 import { note } from '../contract/block.ts';
+import type { UsageStats } from '../contract/chat-state.ts';
 import { formatCount, formatMoney, formatTokens } from '../render/format-amounts.ts';
-import { sessionUsage } from '../state/usage-stats.ts';
+import { childUsage, ownUsage, sessionUsage } from '../state/usage-stats.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 export const model: SlashCommand = {
@@ -50,6 +52,19 @@ export const tools: SlashCommand = {
   },
 };
 
+/** The share of the main agent and of each sub-agent. Empty if there was no sub-agent. */
+function sharesOf(stats: UsageStats): readonly string[] {
+  const children = childUsage(stats);
+  if (children.length === 0) return [];
+  return [{ agent: 'main agent', usage: ownUsage(stats) }, ...children].map(
+    ({ agent, usage: { input, output, costs } }) => {
+      const money = costs.length === 0 ? '' : `, ${formatMoney(costs)}`;
+      const counts = `${formatCount(input, 'token')} in, ${formatCount(output, 'token')} out`;
+      return `  ${oneLine(agent, 60)}: ${counts}${money}`;
+    },
+  );
+}
+
 export const cost: SlashCommand = {
   name: '/cost',
   description: 'Show the tokens and the cost of this session',
@@ -61,6 +76,7 @@ export const cost: SlashCommand = {
       `${formatCount(input, 'token')} in, ${formatCount(cacheRead, 'token')} read from the cache (${share} %), ${formatCount(cacheWrite, 'token')} written to it`,
       `${formatCount(output, 'token')} out, ${formatCount(reasoning, 'token')} of them for reasoning`,
       costs.length === 0 ? 'The price is unknown' : `${formatMoney(costs)} in total`,
+      ...sharesOf(conversation.state.stats),
     ];
     print(
       note('plain', [...lines, ...(estimated ? ['Some values are estimated'] : [])].join('\n')),

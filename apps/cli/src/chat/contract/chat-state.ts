@@ -78,10 +78,18 @@ export interface UsageStats {
   /** Usage of all attempts except the last one. */
   readonly before: Usage;
   readonly last: AttemptStats | undefined;
+  /** Usage of the sub-agents, by attempt. */
+  readonly children: ReadonlyMap<string, ChildUsage>;
   /** Tokens of the last request and its answer: roughly the size of the next request. */
   readonly contextTokens: number | undefined;
   readonly firstTokenMs: number | undefined;
   readonly tokensPerSecond: number | undefined;
+}
+
+/** The usage of one attempt of a sub-agent. */
+export interface ChildUsage {
+  readonly agent: string;
+  readonly usage: Usage;
 }
 
 interface AttemptStats {

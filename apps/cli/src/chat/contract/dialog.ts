@@ -51,6 +51,10 @@ export interface PendingApproval {
   readonly rule: string | undefined;
   /** What the question is about: the real path of a file. Undefined for other calls. */
   readonly judged?: string | undefined;
+  /** Set if a sub-agent asks: the names of the agents, down to the one that asks. */
+  readonly agents?: readonly string[] | undefined;
+  /** Set if a sub-agent asks: the call that runs it. */
+  readonly of?: ToolCallId | undefined;
   /** An answer was submitted and is not processed yet. */
   readonly isAnswered: boolean;
 }

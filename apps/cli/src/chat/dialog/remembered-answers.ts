@@ -25,9 +25,9 @@ export class RememberedAnswers {
   readonly approveForSession = async (approval: PendingApproval): Promise<void> => {
     const { built, conversation } = this.#options;
     const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
-    await conversation().approve(approval, { forSession: true });
+    await conversation().approve(approval, { forSession: isForLog(approval) });
     if (rule === undefined || !this.#isHere(approval)) return;
-    // The rule must also apply to sub-agents, which have their own sessions.
+    // The rule must also apply to sub-agents, whose rules on the log are separate.
     await built().remember(rule, 'session');
     await this.#approveLike(approval);
   };
@@ -55,7 +55,7 @@ export class RememberedAnswers {
     const { built, conversation } = this.#options;
     const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
     const isSame = asked !== undefined && ruleToText(asked) === ruleToText(rule);
-    await conversation().approve(approval, { forSession: isSame });
+    await conversation().approve(approval, { forSession: isSame && isForLog(approval) });
     const kept = built().remember(rule, 'always');
     // The rule applies in this process even if it cannot be saved.
     await Promise.all([this.#approveLike(approval), kept]);
@@ -83,6 +83,14 @@ export class RememberedAnswers {
       if (isAllowed) await conversation().approve(approval);
     }
   }
+}
+
+/**
+ * Whether the log keeps the rule for the session. A rule of a sub-agent applies on the log to that
+ * agent only. This process keeps it for all agents, so that one command can revoke it.
+ */
+function isForLog({ agents }: PendingApproval): boolean {
+  return agents === undefined;
 }
 
 /** The permanent rule for an approval, in the form that the policy uses. */

@@ -70,7 +70,7 @@ export class Conversation {
     this.#options = options;
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
-    this.#view = new SessionView({ session, log, clock, print, onChange, onEvent, onError });
+    this.#view = new SessionView({ session, log, print, onChange, onEvent, onError });
     const onStatus = (status: DriverStatus) => this.#handleDriverStatus(status);
     this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus, onError });
   }

@@ -1,17 +1,14 @@
-import type { Clock } from '@millrace/agent';
 import type { AgentEvent, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Block } from '../contract/block.ts';
 import type { ChatState } from '../contract/chat-state.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import { emptyChat, foldChat } from '../state/fold-chat.ts';
-import { ChildSessions } from './child-sessions.ts';
 import { followSession } from './follow-session.ts';
 
 interface SessionViewOptions {
   readonly log: Log;
   readonly session: SessionId;
-  readonly clock: Clock;
   /** Prints blocks once. */
   readonly print: (blocks: readonly Block[]) => void;
   /** Called when the live content may have changed. */
@@ -23,7 +20,6 @@ interface SessionViewOptions {
 /** The visible state of a session: its log, followed and folded, whichever process writes it. */
 export class SessionView {
   readonly #options: SessionViewOptions;
-  readonly #children: ChildSessions;
   readonly #closed = new AbortController();
   #state: ChatState;
   #isFollowing = false;
@@ -32,10 +28,8 @@ export class SessionView {
   #onRead: () => void = () => {};
 
   constructor(options: SessionViewOptions) {
-    const { session, log, clock, onChange } = options;
     this.#options = options;
-    this.#state = emptyChat(session);
-    this.#children = new ChildSessions({ log, clock, onChange });
+    this.#state = emptyChat(options.session);
   }
 
   get state(): ChatState {
@@ -48,8 +42,7 @@ export class SessionView {
 
   /** Approvals that wait for an answer, including those of sub-agents. */
   get approvals(): readonly PendingApproval[] {
-    const all = [...this.#state.approvals, ...this.#children.approvals];
-    return all.filter(({ isAnswered }) => !isAnswered);
+    return this.#state.approvals.filter(({ isAnswered }) => !isAnswered);
   }
 
   /** Reads an existing session and returns its last blocks. */
@@ -80,7 +73,6 @@ export class SessionView {
 
   close(): void {
     this.#closed.abort();
-    this.#children.close();
   }
 
   #handleEvents(events: readonly AgentEvent[], through: number): void {
@@ -90,12 +82,10 @@ export class SessionView {
       const { state, blocks } = foldChat(this.#state, event);
       this.#state = state;
       printed.push(...blocks);
-      if (isNew) this.#children.handle(event);
       this.#options.onEvent(event);
     }
     if (this.#earlier?.add(printed, through)) {
       this.#earlier = undefined;
-      this.#children.followRunning(this.#state);
       this.#onRead();
     }
     if (isNew && printed.length > 0) this.#options.print(printed);

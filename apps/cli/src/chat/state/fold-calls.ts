@@ -1,5 +1,6 @@
 import type { AgentEvent } from '@millrace/core';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
 import type { ToolCard } from '../contract/tool-card.ts';
 import { callEntry, replaceEntry, withEntry } from './entries.ts';
 import {
@@ -97,14 +98,28 @@ function ensureCall(state: ChatState, event: CallEvent & { readonly name: string
 
 function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
   const { session, id, name, reason, rule, judged } = event;
+  const others = state.approvals.filter((one) => one.id !== id);
+  if (event.from !== undefined) {
+    const { agents, toolCallId: of, input } = event.from;
+    const question = { session, id, name, input, reason, judged, agents, of, isAnswered: false };
+    const own = rule && withoutAgents(rule, agents);
+    return { ...state, approvals: [...others, { ...question, rule: own }] };
+  }
   const known = changeCard(ensureCall(state, event), event, (card) => ({
     ...card,
     phase: 'asking',
   }));
   const input = callEntry(known, id)?.card.input;
-  const others = state.approvals.filter((one) => one.id !== id);
   const approval = { session, id, name, input, reason, rule, judged, isAnswered: false };
   return { ...known, approvals: [...others, approval] };
+}
+
+/** The rule as the policy of the sub-agent wrote it. Each caller put the name of the agent before it. */
+function withoutAgents(rule: string, agents: readonly string[]): string {
+  return agents.reduce((text, agent) => {
+    const prefix = `${agent}: `;
+    return text.startsWith(prefix) ? text.slice(prefix.length) : text;
+  }, rule);
 }
 
 function answerApproval(state: ChatState, event: EventOf<'approval_answered'>): ChatState {
@@ -128,8 +143,9 @@ function withSessionRule(
 }
 
 function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatState {
-  if (!state.approvals.some((one) => one.id === id)) return state;
-  return { ...state, approvals: state.approvals.filter((one) => one.id !== id) };
+  const isOver = (one: PendingApproval) => one.id === id || one.of === id;
+  if (!state.approvals.some(isOver)) return state;
+  return { ...state, approvals: state.approvals.filter((one) => !isOver(one)) };
 }
 
 function startExecution(state: ChatState, event: EventOf<'tool_execution_started'>): ChatState {
@@ -137,7 +153,10 @@ function startExecution(state: ChatState, event: EventOf<'tool_execution_started
 }
 
 /** A discarded execution is not shown. Its card is removed. */
-function finishExecution(state: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
+function finishExecution(before: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
+  // The sub-agent of a call that is parked, or whose process died, still waits for its answers.
+  const isOpen = event.outcome === 'parked' || event.outcome === 'lost';
+  const state = isOpen ? before : withoutApproval(before, event);
   if (event.outcome !== 'discarded')
     return changeCard(state, event, (card) => finishCard(card, event, state.isStopping));
   const entry = callEntry(state, event.id);

@@ -7,7 +7,7 @@ import { isOfAttempt, mapEntries, release, withEntry, withNote } from './entries
 import { foldQueuedCommand } from './fold-commands.ts';
 import { emptyAnswerNote, errorText, problemText, reasonSuffix, stopNote } from './outcome-text.ts';
 import { isOver } from './tool-card.ts';
-import { finishResponse, reportUsage, startResponse } from './usage-stats.ts';
+import { finishResponse, reportChildUsage, reportUsage, startResponse } from './usage-stats.ts';
 
 /** Folds the facts around the content: items, responses, turns, runs and commands. */
 export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
@@ -25,6 +25,8 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
     }
     case 'usage_reported':
       return { ...state, stats: reportUsage(state.stats, event) };
+    case 'child_usage_reported':
+      return { ...state, stats: reportChildUsage(state.stats, event) };
     case 'attempt_superseded':
       return supersedeAttempt(state, event);
     case 'retry_scheduled': {

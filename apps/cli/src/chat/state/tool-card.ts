@@ -49,6 +49,7 @@ export function finishCard(
   isStopping: boolean,
 ): ToolCard {
   const { isError, outcome, time: finishedAt } = event;
+  if (outcome === 'parked') return { ...card, phase: 'asking' };
   const failed = isStopping ? 'stopped' : 'failed';
   const phase = outcome === 'lost' ? 'lost' : isError ? failed : 'done';
   return { ...card, phase, finishedAt };

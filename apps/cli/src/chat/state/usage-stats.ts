@@ -1,13 +1,42 @@
 import { addUsage, noUsage, type Usage } from '@millrace/core';
-import type { EventOf, UsageStats } from '../contract/chat-state.ts';
+import type { ChildUsage, EventOf, UsageStats } from '../contract/chat-state.ts';
 
 export const emptyStats: UsageStats = {
   ...{ model: undefined, before: noUsage, last: undefined, contextTokens: undefined },
+  children: new Map(),
   ...{ firstTokenMs: undefined, tokensPerSecond: undefined },
 };
 
-export function sessionUsage({ before, last }: UsageStats): Usage {
+/** The usage of the session, including its sub-agents. */
+export function sessionUsage(stats: UsageStats): Usage {
+  return [...stats.children.values()].reduce(
+    (sum, { usage }) => addUsage(sum, usage),
+    ownUsage(stats),
+  );
+}
+
+/** The usage of the session without its sub-agents. */
+export function ownUsage({ before, last }: UsageStats): Usage {
   return last === undefined ? before : addUsage(before, last.usage);
+}
+
+/** The usage of each sub-agent, in the order of their first request. */
+export function childUsage({ children }: UsageStats): readonly ChildUsage[] {
+  const byAgent = Map.groupBy(children.values(), ({ agent }) => agent);
+  return [...byAgent].map(([agent, all]) => ({
+    agent,
+    usage: all.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
+  }));
+}
+
+/** Sets the usage of an attempt of a sub-agent. The last report counts. */
+export function reportChildUsage(
+  stats: UsageStats,
+  { of, usage }: EventOf<'child_usage_reported'>,
+): UsageStats {
+  const key = `${of.turn}.${of.attempt} ${of.session}`;
+  const children = new Map(stats.children).set(key, { agent: of.agent, usage });
+  return { ...stats, children };
 }
 
 export function startResponse(
@@ -17,7 +46,7 @@ export function startResponse(
 ): UsageStats {
   const counted = { turn, attempt, usage: noUsage, isSummary };
   const last = { ...counted, startedAt: time, firstAt: undefined, lastAt: time, length: 0 };
-  return { ...stats, model, before: sessionUsage(stats), last };
+  return { ...stats, model, before: ownUsage(stats), last };
 }
 
 /**

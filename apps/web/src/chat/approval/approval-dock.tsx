@@ -1,5 +1,5 @@
 import type { TaskHandle } from '@millrace/client';
-import type { AskedApproval, ToolCallPart } from '@millrace/core';
+import { type AskedApproval, type ToolCallPart, toolCallPart } from '@millrace/core';
 import {
   type KeyboardEvent,
   type RefObject,
@@ -68,7 +68,9 @@ function ApprovalRequest({ source, handle, asked, more, hadFocus }: ApprovalRequ
   const { toolCallId } = asked;
   const read = useCallback((from: ChatSource) => findCall(from.state, toolCallId), [toolCallId]);
   const part = usePart(source, useSourceValue(source, read));
-  const call = part?.kind === 'tool_call' ? part : unknownCall(asked);
+  // The same object while the question stays, because the card keeps state for it.
+  const outside = useMemo(() => callOutside(asked), [asked]);
+  const call = part?.kind === 'tool_call' ? part : outside;
   const card = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const element = card.current;
@@ -92,9 +94,13 @@ function focusDefault(card: HTMLElement | null): void {
   (first ?? card)?.focus({ preventScroll: true });
 }
 
-/** A placeholder for a call that the log no longer contains, for example after a redaction. */
-function unknownCall({ toolCallId, name }: AskedApproval): ToolCallPart {
-  return { kind: 'tool_call', toolCallId, name, arguments: '' };
+/**
+ * A sub-agent's call, which is on another log, or a placeholder for a call that the log no longer
+ * contains, for example after a redaction.
+ */
+function callOutside({ toolCallId, name, from }: AskedApproval): ToolCallPart {
+  if (from === undefined) return { kind: 'tool_call', toolCallId, name, arguments: '' };
+  return toolCallPart(toolCallId, name, from.input);
 }
 
 interface ApprovalCardProps {
@@ -178,6 +184,11 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
           </code>
           ?
         </h3>
+        {asked.from !== undefined && (
+          <span className="approval-more">
+            asked by <VisibleText text={asked.from.agents.join(' › ')} />
+          </span>
+        )}
         {more > 0 && <span className="approval-more">{more} more after this</span>}
       </header>
       {(mode === 'choose' || mode === 'deny') && (

@@ -133,6 +133,8 @@ function callFactsOf(event: AgentEvent): CallFacts | undefined {
       return { startedAt, summary, ...(child !== undefined && { child }) };
     }
     case 'tool_execution_finished':
+      // A parked call still waits for an answer. Another execution continues it.
+      if (event.outcome === 'parked') return undefined;
       return { finishedAt: event.time, outcome: event.outcome };
     case 'tool_call_rejected':
       return { rejected: { code: event.code, message: event.message } };

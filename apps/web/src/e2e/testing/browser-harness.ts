@@ -1,6 +1,6 @@
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { chromiumPath } from './needs-chromium.ts';
+import { launchChromium } from './needs-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { WatchedBrowser } from './watched-browser.ts';
 
@@ -29,10 +29,7 @@ export function useBrowserHarnessFor<S extends PageHost>(
   let browser: Browser | undefined;
   beforeAll(async () => {
     server = await start();
-    browser = await chromium.launch({
-      executablePath: chromiumPath() ?? 'chromium',
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    browser = await launchChromium();
     // Building the page and starting a browser are slow on a busy machine.
   }, 60_000);
   afterAll(async () => {

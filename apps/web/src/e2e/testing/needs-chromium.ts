@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
 import { describe, type SuiteAPI } from 'vitest';
 import { isRequirementMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
@@ -20,6 +21,14 @@ function isProgram(path: string): boolean {
 export function chromiumPath(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
+}
+
+/** Starts Chromium without a window. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath() ?? 'chromium',
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
 }
 
 /**

@@ -98,7 +98,11 @@ function describeOtherFact(fact: Fact): string {
     case 'tool_call_rejected':
       return `${fact.name}: ${fact.code}, ${fact.message}`;
     case 'approval_asked':
-      return fact.name;
+      return fact.from === undefined
+        ? fact.name
+        : `${fact.name} of ${fact.from.agents.join(' › ')}`;
+    case 'child_usage_reported':
+      return `${fact.of.agent}: ${fact.usage.input} in, ${fact.usage.output} out`;
     case 'approval_answered':
       return `${fact.name}: ${fact.decision}`;
     case 'tool_execution_started':

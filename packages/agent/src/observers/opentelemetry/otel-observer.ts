@@ -1,6 +1,6 @@
 import type { AgentEvent, LogRecord, SessionId } from '@millrace/core';
-import type { Context } from '@opentelemetry/api';
 import type { ObservedRun, Observer } from '../../contract/observer.ts';
+import type { TraceContext } from '../../contract/telemetry.ts';
 import type { RunSpanIds } from './run-span-ids.ts';
 import { SessionTrace } from './session-trace.ts';
 import type { SpanTracer } from './timed-span.ts';
@@ -10,14 +10,14 @@ export interface OpenTelemetryOptions {
   /** The tracer: `trace.getTracer('my-app')` of `@opentelemetry/api`. */
   readonly tracer: SpanTracer;
   /** The parent context of runs. Default: the context that is active when a run starts. */
-  readonly context?: Context | undefined;
+  readonly context?: TraceContext | undefined;
   /**
    * The `idGenerator` of the tracer's provider. With it, spans have the ids that requests and tools
    * were sent, even if another process resumes the run. Without it, spans belong to the same trace
    * but have random ids.
    */
   readonly ids?: RunSpanIds | undefined;
-  /** The name of the main agent in spans. Default: none. */
+  /** The name of the main agent in spans. Default: the agent's own name. */
   readonly agentName?: string | undefined;
   /** Records messages, tool arguments and tool results, which may be private. Default: false. */
   readonly recordContent?: boolean | undefined;

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@millrace/providers';
 import { AgentError } from '../../contract/agent-error.ts';
+import { assertKnownOptions } from '../../known-options.ts';
 import { type FinishedSpan, otlpAttributes, otlpSpan, otlpTracer } from './otlp-span.ts';
 import { RunSpanIds } from './run-span-ids.ts';
 import type { SpanTracer } from './timed-span.ts';
@@ -59,6 +60,10 @@ export interface OtlpExporter extends SpanExporter {
  * const { observe } = openTelemetryObserver(otlp);
  */
 export function otlpExporter(options: OtlpOptions): OtlpExporter {
+  assertKnownOptions('otlpExporter', options, {
+    ...{ url: true, headers: true, serviceName: true, maxQueued: true, maxBatch: true },
+    ...{ everyMs: true, timeoutMs: true, ids: true, fetch: true, clock: true, onDiagnostic: true },
+  });
   const url = tracesUrl(options.url);
   const { clock = systemClock, timeoutMs = 10_000, serviceName = 'millrace' } = options;
   const ask = options.fetch ?? ((input, init) => globalThis.fetch(input, init));

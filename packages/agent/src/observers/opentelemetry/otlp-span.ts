@@ -1,12 +1,12 @@
 import type {
   Attributes,
   AttributeValue,
-  Context,
   HrTime,
   SpanContext,
   SpanOptions,
   SpanStatus,
-} from '@opentelemetry/api';
+  TraceContext,
+} from '../../contract/telemetry.ts';
 import type { RunSpanIds } from './run-span-ids.ts';
 import { parentSpanOf, type SpanTracer, type TracedSpan } from './timed-span.ts';
 
@@ -26,7 +26,7 @@ export function otlpTracer(ids: RunSpanIds, give: (span: FinishedSpan) => void):
 interface SpanEnvironment {
   readonly ids: RunSpanIds;
   readonly give: (span: FinishedSpan) => void;
-  readonly context: Context | undefined;
+  readonly context: TraceContext | undefined;
 }
 
 class OtlpSpan implements TracedSpan {

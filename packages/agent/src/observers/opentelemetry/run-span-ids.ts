@@ -1,3 +1,5 @@
+import type { NewBytes } from '@millrace/core';
+
 /** The ids for a span that is about to start. */
 export interface SpanIds {
   /** Used if the span has no parent. */
@@ -5,7 +7,7 @@ export interface SpanIds {
   readonly spanId: string;
 }
 
-const byCrypto = (bytes: Uint8Array<ArrayBuffer>): Uint8Array => crypto.getRandomValues(bytes);
+const byCrypto = (bytes: NewBytes): Uint8Array => crypto.getRandomValues(bytes);
 
 /**
  * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools were
@@ -16,15 +18,17 @@ const byCrypto = (bytes: Uint8Array<ArrayBuffer>): Uint8Array => crypto.getRando
  * provider.getTracer('my-app'), ids });
  */
 export class RunSpanIds {
-  readonly #fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
+  readonly #fill: (bytes: NewBytes) => Uint8Array;
   #next: SpanIds | undefined;
 
-  constructor(fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array = byCrypto) {
+  constructor(fill: (bytes: NewBytes) => Uint8Array = byCrypto) {
     this.#fill = fill;
   }
 
-  // Fields instead of methods, because the SDK may call them without `this`.
+  // These are fields instead of methods, because the SDK may call them without `this`.
+  /** Returns the trace id of the next span. */
   readonly generateTraceId = (): string => this.#next?.traceId ?? this.#random(16);
+  /** Returns the id of the next span. */
   readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
 
   /** Uses these ids for the span that `start` creates. */

@@ -12,8 +12,8 @@ import {
   spanIdOf,
   traceIdOf,
 } from '@millrace/core';
-import type { Attributes } from '@opentelemetry/api';
 import type { ObservedRun } from '../../contract/observer.ts';
+import type { Attributes } from '../../contract/telemetry.ts';
 import {
   ofAgent,
   ofCall,
@@ -165,7 +165,8 @@ export class SessionTrace {
     this.end(timeMs, 'interrupted');
     const { parent } = this.#options;
     // The `agentName` option names the main agent, not its sub-agents.
-    const agentName = parent ? this.#runInfo?.agent : this.#options.agentName;
+    const given = parent ? undefined : this.#options.agentName;
+    const agentName = given ?? this.#runInfo?.agent;
     const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
     const attributes = { ...ofAgent(agentName), 'millrace.run.id': runId, ...more };
     const { trace } = this.#runInfo ?? {};

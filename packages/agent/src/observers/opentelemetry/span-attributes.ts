@@ -1,5 +1,5 @@
 import type { AgentEvent, Fact, Part, SessionId, Stop, ToolCallId, Usage } from '@millrace/core';
-import type { Attributes } from '@opentelemetry/api';
+import type { Attributes } from '../../contract/telemetry.ts';
 
 // Attribute names follow OpenTelemetry's semantic conventions for generative AI. All others start
 // with `millrace.`.

@@ -1,37 +1,39 @@
 import type { SessionId, TraceParent } from '@millrace/core';
 import type {
   Attributes,
-  Context,
   HrTime,
   SpanContext,
-  SpanKind,
   SpanOptions,
   SpanStatus,
-  SpanStatusCode,
-} from '@opentelemetry/api';
+  TraceContext,
+} from '../../contract/telemetry.ts';
 import type { RunSpanIds, SpanIds } from './run-span-ids.ts';
 
 // Numbers instead of enum names, because `@opentelemetry/api` need not be installed.
-const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
-  internal: 0,
-  client: 2,
-};
-const failed: SpanStatusCode = 2;
+const kinds = { internal: 0, client: 2 };
+const failed = 2;
 const noTrace = /^0*$/;
 
 /** The methods of a span that the observer uses. Every OpenTelemetry span has them. */
 export interface TracedSpan {
+  /** Returns the ids of the span. */
   spanContext(): SpanContext;
+  /** Sets one attribute. */
   setAttribute(key: string, value: string): unknown;
+  /** Sets several attributes. */
   setAttributes(attributes: Attributes): unknown;
+  /** Adds an event at a time. */
   addEvent(name: string, attributes: Attributes, time: HrTime): unknown;
+  /** Sets the status. */
   setStatus(status: SpanStatus): unknown;
+  /** Ends the span at a time. */
   end(time: HrTime): void;
 }
 
 /** The method of a tracer that the observer uses. */
 export interface SpanTracer {
-  startSpan(name: string, options: SpanOptions, context?: Context): TracedSpan;
+  /** Starts a span, under the span of the context if there is one. */
+  startSpan(name: string, options: SpanOptions, context?: TraceContext): TracedSpan;
 }
 
 export interface SpanStart {
@@ -50,7 +52,7 @@ export interface SpanStart {
 export interface SpanFactory {
   readonly tracer: SpanTracer;
   /** The parent context of root spans. Default: the context that is active when they start. */
-  readonly context?: Context | undefined;
+  readonly context?: TraceContext | undefined;
   /** The tracer's id generator, if spans have to use the ids that were sent in headers. */
   readonly ids?: RunSpanIds | undefined;
 }
@@ -64,8 +66,8 @@ export class TimedSpan {
     const { name, kind = 'internal', attributes, timeMs, parent, remote, ids: spanIds } = start;
     this.#startMs = timeMs;
     const options = { kind: kinds[kind], attributes, startTime: toHrTime(timeMs) };
-    const startIn = (under: Context | undefined) => tracer.startSpan(name, options, under);
-    const begin = (under: Context | undefined) =>
+    const startIn = (under: TraceContext | undefined) => tracer.startSpan(name, options, under);
+    const begin = (under: TraceContext | undefined) =>
       ids && spanIds ? ids.withIds(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
     // Children of an unsampled span must not start traces of their own.
@@ -121,26 +123,29 @@ export interface ExecutionSpan {
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
 /** A context in which new spans are children of the span. */
-function contextWithSpan(span: { spanContext(): SpanContext }, base: Context | undefined): Context {
+function contextWithSpan(
+  span: { spanContext(): SpanContext },
+  base: TraceContext | undefined,
+): TraceContext {
   return (base ?? makeContext(new Map())).setValue(spanKey, span);
 }
 
 /** A context in which new spans are children of a span in another process. */
 function remoteContext(
   { traceId, spanId, flags }: TraceParent,
-  base: Context | undefined,
-): Context {
+  base: TraceContext | undefined,
+): TraceContext {
   const remote = { traceId, spanId, traceFlags: flags, isRemote: true };
   return contextWithSpan({ spanContext: () => remote }, base);
 }
 
 /** The parent span that a context holds. */
-export function parentSpanOf(context: Context | undefined): SpanContext | undefined {
+export function parentSpanOf(context: TraceContext | undefined): SpanContext | undefined {
   return (context?.getValue(spanKey) as { spanContext(): SpanContext } | undefined)?.spanContext();
 }
 
-/** A minimal Context, because `@opentelemetry/api` need not be installed. */
-function makeContext(values: ReadonlyMap<symbol, unknown>): Context {
+/** A minimal TraceContext, because `@opentelemetry/api` need not be installed. */
+function makeContext(values: ReadonlyMap<symbol, unknown>): TraceContext {
   return {
     getValue: (key) => values.get(key),
     setValue: (key, value) => makeContext(new Map([...values, [key, value]])),

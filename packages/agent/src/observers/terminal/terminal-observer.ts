@@ -1,6 +1,7 @@
 import type { AgentEvent, ItemKind, LogRecord, Part } from '@millrace/core';
 import { AgentError } from '../../contract/agent-error.ts';
 import type { Observer } from '../../contract/observer.ts';
+import { assertKnownOptions } from '../../known-options.ts';
 import { TerminalScreen, type TextStyle } from './terminal-screen.ts';
 import {
   type Line,
@@ -30,6 +31,7 @@ export interface TerminalOptions {
  * process.stdout.isTTY });
  */
 export function terminalObserver(options: TerminalOptions): Observer {
+  assertKnownOptions('terminalObserver', options, { write: true, color: true, columns: true });
   const { write, columns = 80 } = options;
   if (!(columns >= 1)) throw badColumns(columns);
   const terminal = new Terminal(options.color ?? false, columns);

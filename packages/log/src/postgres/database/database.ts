@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg';
 import { LogError } from '../../contract/log-error.ts';
-import { migrate } from './migrate.ts';
+import { type FormerSchema, findSchema, migrate } from './migrate.ts';
 import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
 import type { Target } from './target.ts';
 
@@ -11,6 +11,10 @@ export type Query = <Row>(sql: string, values: readonly unknown[]) => Promise<re
 /** Options of a `PostgresDatabase`. */
 export interface DatabaseOptions {
   readonly target: Target;
+  /**
+   * An earlier default schema. It is used if it has the tables and the schema of `target` has none.
+   */
+  readonly formerSchema?: FormerSchema | undefined;
   /** SQL scripts. Each one migrates the tables from the previous version to the next. */
   readonly migrations: readonly string[];
   /** How long to retry while the server cannot be reached, in milliseconds. */
@@ -27,7 +31,7 @@ const closingRetryMs = 2000;
  * outages.
  */
 export class Database {
-  readonly target: Target;
+  #target: Target;
   readonly #options: DatabaseOptions;
   readonly #pool: Pool;
   readonly #closed = new AbortController();
@@ -41,7 +45,7 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
-    this.target = options.target;
+    this.#target = options.target;
     const max = options.maxReaders;
     this.#pool = new Pool({ ...clientConfig(options.target), max, allowExitOnIdle: true });
     // The pool removes an idle connection that breaks. The next query uses another one.
@@ -49,6 +53,11 @@ export class Database {
     // A connection that breaks during a query rejects that query. Without a listener, the error
     // event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
+  }
+
+  /** The database and its schema. The schema is certain only after `ready`. */
+  get target(): Target {
+    return this.#target;
   }
 
   /** True after `close`. */
@@ -68,12 +77,18 @@ export class Database {
 
   /**
    * Runs a query on a connection of the pool and retries if the connection is lost. Use it only for
-   * queries that change nothing. A query with a name becomes a prepared statement.
+   * queries that change nothing. A query with a name becomes a prepared statement. `sql` is called
+   * when the schema is known.
    */
-  read<Row>(text: string, values: readonly unknown[], name?: string): Promise<readonly Row[]> {
+  read<Row>(
+    sql: string | (() => string),
+    values: readonly unknown[],
+    name?: string,
+  ): Promise<readonly Row[]> {
     const named = name === undefined ? {} : { name };
     return this.withRetries(async () => {
       await this.ready();
+      const text = typeof sql === 'string' ? sql : sql();
       const { rows } = await this.#pool.query({ text, values: [...values], ...named });
       return rows as readonly Row[];
     });
@@ -177,7 +192,9 @@ export class Database {
     const client = await connect(this.target);
     try {
       this.#hasAnswered = true;
-      await migrate(client, this.target, this.#options.migrations);
+      const { formerSchema, migrations } = this.#options;
+      this.#target = await findSchema(client, this.#options.target, formerSchema);
+      await migrate(client, this.#target, migrations);
     } finally {
       await waitBriefly(client.end());
     }

@@ -3,11 +3,18 @@ import { type Statements, statementsIn } from './statements.ts';
 
 /** The database of a log: its tables and its SQL statements. */
 export class LogDatabase extends Database {
-  readonly statements: Statements;
+  #statements: { readonly schema: string; readonly all: Statements } | undefined;
 
   constructor(options: Omit<DatabaseOptions, 'migrations'>) {
     super({ ...options, migrations });
-    this.statements = statementsIn(options.target.schema);
+  }
+
+  /** The statements for the schema of the tables. Read them after `ready`. */
+  get statements(): Statements {
+    const { schema } = this.target;
+    if (this.#statements?.schema !== schema)
+      this.#statements = { schema, all: statementsIn(schema) };
+    return this.#statements.all;
   }
 }
 

@@ -81,6 +81,63 @@ describe('a schema', () => {
   });
 });
 
+describe('the default schema', () => {
+  const tablesIn = async (schema: string) => {
+    const sql = 'SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY tablename';
+    const { rows } = await client.query(sql, [schema]);
+    return rows.map(({ tablename }) => tablename);
+  };
+
+  test('20.12: contains no table of an application whose database user is called millrace', async () => {
+    const { rows } = await client.query('SELECT current_user AS name');
+    expect(rows[0].name).toBe('millrace');
+    const log = postgresLog({ url: server().url });
+    await log.submit(session, {}, 'k');
+    await log.close();
+    const app = new Client({ connectionString: server().url });
+    await app.connect();
+    await app.query('CREATE TABLE orders (id int)');
+    await app.end();
+    expect(await tablesIn('public')).toEqual(['orders']);
+    expect(await tablesIn('millrace_log')).toContain('sessions');
+    await client.query('DROP TABLE public.orders; DROP SCHEMA millrace_log CASCADE');
+  });
+
+  test('20.12: stays the one that an earlier version has created', async () => {
+    // The schema with the name of the user exists, and so do the tables of an earlier version.
+    const earlier = postgresLog({ url: server().url, schema: 'earlier' });
+    await earlier.submit(session, {}, 'k');
+    await earlier.close();
+    await client.query('ALTER SCHEMA earlier RENAME TO millrace');
+    const log = postgresLog({ url: server().url });
+    expect(await log.submit(session, {}, 'l')).toEqual({ offset: 2, isRepeat: false });
+    expect((await log.list()).map(({ session: id }) => id)).toEqual([session]);
+    expect((await log.read(session)).through).toBe(2);
+    await log.close();
+    expect(await tablesIn('millrace_log')).toEqual([]);
+    await client.query('DROP SCHEMA millrace CASCADE');
+  });
+
+  test('20.12: is the new one if the schema millrace belongs to the application', async () => {
+    await client.query('CREATE SCHEMA millrace; CREATE TABLE millrace.sessions (id int)');
+    const log = postgresLog({ url: server().url });
+    expect(await log.submit(session, {}, 'k')).toEqual({ offset: 1, isRepeat: false });
+    await log.close();
+    expect(await tablesIn('millrace')).toEqual(['sessions']);
+    await client.query('DROP SCHEMA millrace CASCADE; DROP SCHEMA millrace_log CASCADE');
+  });
+
+  test('20.12: is refused if it has the name of the database user', async () => {
+    const log = postgresLog({ url: server().url, schema: 'millrace' });
+    await expect(log.ready()).rejects.toMatchObject({
+      code: 'bad_option',
+      message: expect.stringContaining('Set another `schema`'),
+    });
+    await log.close();
+    expect(await tablesIn('millrace')).toEqual([]);
+  });
+});
+
 describe('one process', () => {
   test('combines concurrent appends of all sessions into one transaction', async () => {
     const log = postgresLog({ url: server().url, schema: 'grouped', commitIntervalMs: 20 });

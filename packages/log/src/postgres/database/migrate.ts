@@ -3,6 +3,35 @@ import { LogError } from '../../contract/log-error.ts';
 import { lockKey } from './advisory-locks.ts';
 import type { Target } from './target.ts';
 
+/** A schema that an earlier version used by default. */
+export interface FormerSchema {
+  readonly name: string;
+  /** A table that shows that the schema contains this kind of data. */
+  readonly table: string;
+}
+
+/**
+ * Returns the target with the schema that has the tables. A former schema is used only if it has
+ * the tables and the schema of the target has none.
+ */
+export async function findSchema(
+  client: ClientBase,
+  target: Target,
+  former: FormerSchema | undefined,
+): Promise<Target> {
+  if (former === undefined || (await hasTable(client, target.schema, 'version'))) return target;
+  const isFound =
+    (await hasTable(client, former.name, 'version')) &&
+    (await hasTable(client, former.name, former.table));
+  return isFound ? { ...target, schema: former.name } : target;
+}
+
+/** `to_regclass` is not used, because it may miss a table that was created a moment ago. */
+async function hasTable(client: ClientBase, schema: string, table: string): Promise<boolean> {
+  const sql = 'SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2';
+  return (await client.query(sql, [schema, table])).rows.length > 0;
+}
+
 /** Creates the tables or migrates older ones. Refuses tables of a later version. */
 export async function migrate(
   client: ClientBase,
@@ -16,6 +45,7 @@ export async function migrate(
     // If several processes start together, the others wait here and then find the current version.
     await client.query(`SELECT pg_advisory_xact_lock(${lockKey(target.schema, 'schema', '')})`);
     const found = await versionOf(client, target, steps.length);
+    if (found === 0) await assertNotUserSchema(client, target);
     if (found < steps.length) await apply(client, target, steps.slice(found), steps.length);
     await client.query('COMMIT');
   } catch (error) {
@@ -44,13 +74,25 @@ async function apply(
 /** Returns the version of the tables, or 0 if there are none. */
 async function versionOf(client: ClientBase, target: Target, known: number): Promise<number> {
   const { schema } = target;
-  // `to_regclass` is not used, because it may miss a table that was created a moment ago.
-  const tables = `SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'`;
-  if ((await client.query(tables, [schema])).rows.length === 0) return 0;
+  if (!(await hasTable(client, schema, 'version'))) return 0;
   const { rows } = await client.query(`SELECT version FROM ${schema}.version`);
   const version = Number(rows[0]?.version ?? 0);
   if (version > known) throw tooNew(target, version, known);
   return version;
+}
+
+/**
+ * Postgres searches the schema with the name of the user first, and creates unqualified tables
+ * there. New tables in this schema would mix with those of the application.
+ */
+async function assertNotUserSchema(
+  client: ClientBase,
+  { name, schema, what }: Target,
+): Promise<void> {
+  const { rows } = await client.query('SELECT current_user AS name');
+  if (rows[0]?.name !== schema) return;
+  const message = `Cannot store ${what} in Postgres at ${name}: its schema ${schema} has the name of the database user, so tables of your application would be created in it. Set another \`schema\``;
+  throw new LogError('bad_option', message, { host: name, schema });
 }
 
 /** Other encodings cannot store every text. */

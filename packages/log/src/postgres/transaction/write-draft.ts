@@ -1,10 +1,10 @@
+import type { SessionDraft } from '../../prefetch/session-draft.ts';
+import type { TransactionDraft } from '../../prefetch/transaction-draft.ts';
 import type { SessionRow } from '../../storage/rows.ts';
 import { toColumns } from '../../storage/session-row.ts';
 import { blobLocks } from '../database/advisory-locks.ts';
 import type { Query } from '../database/database.ts';
 import { type Statements, sessionColumns } from '../database/statements.ts';
-import type { TransactionDraft } from './draft.ts';
-import type { SessionDraft } from './session-draft.ts';
 
 interface WriteOptions {
   readonly ask: Query;

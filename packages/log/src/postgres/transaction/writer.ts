@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@millrace/core';
 import { systemClock } from '../../contract/clock.ts';
 import type { JobOutcome } from '../../engine/commit-queue.ts';
+import { FetchedRows, requestedSessions } from '../../prefetch/fetched-rows.ts';
+import type { PrefetchWriter, WorkPass } from '../../prefetch/prefetch-commits.ts';
 import type { OnCommitPoint } from '../../storage/record-store.ts';
 import { channelOf, encodeNotice } from '../change-listener.ts';
 import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
@@ -9,24 +11,14 @@ import { type Connection, type Query, waitBriefly } from '../database/database.t
 import type { LogDatabase } from '../database/log-database.ts';
 import { writerRetentionHours } from '../database/statements.ts';
 import {
+  affectsAllWrites,
   isConnectionLoss,
   isSerializationFailure,
   unknownOutcome,
 } from '../database/storage-error.ts';
 import type { ServerClock } from '../server-clock.ts';
-import type { TransactionDraft } from './draft.ts';
-import { FetchedRows, fetchRequests, fetchSessions, type RowRequest } from './fetched-rows.ts';
+import { fetchRequests, fetchSessions } from './fetch-requests.ts';
 import { writeDraft } from './write-draft.ts';
-
-/**
- * The result of running the work on the fetched rows: requests for missing rows, or the draft to
- * write.
- */
-export interface WorkPass {
-  readonly requests: readonly RowRequest[];
-  readonly draft: TransactionDraft;
-  readonly outcomes: readonly JobOutcome[];
-}
 
 /** The result of a transaction. `lost` is set if the outcome of the commit is unknown. */
 interface TransactionResult {
@@ -53,7 +45,7 @@ interface WriterOptions {
 }
 
 /** The one connection of this process that writes. */
-export class PostgresWriter {
+export class PostgresWriter implements PrefetchWriter {
   /** The unique id of this writer. */
   readonly id: string = randomUUID();
   readonly #database: LogDatabase;
@@ -88,6 +80,10 @@ export class PostgresWriter {
     }
   }
 
+  affectsAllWrites(error: unknown): boolean {
+    return affectsAllWrites(error);
+  }
+
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
@@ -106,7 +102,7 @@ export class PostgresWriter {
     // The connection keeps the process alive only while a transaction runs.
     client.ref();
     try {
-      const end = await this.#runOn(client, work, sessionsIn(first.requests));
+      const end = await this.#runOn(client, work, requestedSessions(first.requests));
       if (end.lost !== undefined) this.#drop(client);
       return end;
     } catch (error) {
@@ -142,7 +138,7 @@ export class PostgresWriter {
     this.#onPoint?.('after-begin');
     for (let round = 0; round < maxRounds; round++) {
       const pass = work(fetched);
-      const more = sessionsIn(pass.requests);
+      const more = requestedSessions(pass.requests);
       if (more.length > 0) {
         // All processes lock in the same order, so start again and lock all sessions together.
         await client.query('ROLLBACK');
@@ -260,12 +256,4 @@ async function setClock(clock: ServerClock, client: Connection): Promise<void> {
   const now = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now';
   const { rows } = await client.query<{ readonly now: number }>(now);
   if (rows[0] !== undefined) clock.set(rows[0].now, askedAt, systemClock.now());
-}
-
-function sessionsIn(requests: readonly RowRequest[]): readonly SessionId[] {
-  return [
-    ...new Set(
-      requests.flatMap((request) => (request.what === 'session' ? [request.session] : [])),
-    ),
-  ];
 }

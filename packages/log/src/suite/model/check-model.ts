@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import * as assert from '../assert.ts';
 import {
   append,
   closeSession,

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import type { DraftRecord, SessionId } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
+import * as assert from '../assert.ts';
 import { Follower, summaryOf, summaryOfLog } from '../follower.ts';
 
 /** Options of `checkResume`. */

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import type { Batch, DraftRecord, Fact } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
+import * as assert from '../assert.ts';
 import { marker } from '../drafts.ts';
 import { openWork, type ReferenceSession } from '../reference/reference-store.ts';
 import {

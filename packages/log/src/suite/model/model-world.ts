@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import {
   type DraftRecord,
   isMillraceError,
@@ -9,11 +8,12 @@ import {
 import type { Driver, Log } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionInfo } from '../../contract/session-info.ts';
+import * as assert from '../assert.ts';
 import { readBatches, stateAfter, summaryOf } from '../follower.ts';
 import type { LogStore } from '../log-subject.ts';
 import { ReferenceLog } from '../reference/reference-log.ts';
 import { infoOf, type ReferenceSession, ReferenceStore } from '../reference/reference-store.ts';
-import type { TestClock } from '../test-clock.ts';
+import { nextMacrotask, type TestClock } from '../test-clock.ts';
 import type { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
 
@@ -193,8 +193,7 @@ export function comparableRecords(records: readonly LogRecord[]): readonly unkno
 
 /** The code of the error that `lost` resolved with, or `undefined` if it is still pending. */
 export async function codeOfLoss(lost: Promise<Error>): Promise<string | undefined> {
-  const nothing = new Promise<undefined>((resolve) => setImmediate(resolve, undefined));
-  const error = await Promise.race([lost, nothing]);
+  const error = await Promise.race([lost, nextMacrotask()]);
   return isMillraceError(error) ? error.code : error?.name;
 }
 

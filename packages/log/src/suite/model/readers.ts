@@ -1,8 +1,9 @@
-import assert from 'node:assert/strict';
 import { emptyState, type FoldState, isMillraceError } from '@millrace/core';
 import type { Log } from '../../contract/log.ts';
+import * as assert from '../assert.ts';
 import { Follower, summaryOf } from '../follower.ts';
 import type { ReferenceSession } from '../reference/reference-store.ts';
+import { nextMacrotask } from '../test-clock.ts';
 import { stateOf } from './script.ts';
 
 /** A reader that follows for a while, disconnects, and resumes with its state. */
@@ -56,8 +57,7 @@ export class UncutReader {
   async check(): Promise<void> {
     const failed = this.#end.then((error) => assert.fail(`the reader ended early: ${error}`));
     const receivesAll = async () => {
-      while (this.#follower.through < this.session.through)
-        await new Promise((resolve) => setImmediate(resolve));
+      while (this.#follower.through < this.session.through) await nextMacrotask();
     };
     await Promise.race([receivesAll(), failed]);
     failed.catch(() => {});

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { itemId } from '@millrace/core';
+import * as assert from '../assert.ts';
 import { summaryOf } from '../follower.ts';
 import { type Action, comparableInfo, pickRecent, sameOutcome } from './model-world.ts';
 import { CutReader, UncutReader } from './readers.ts';

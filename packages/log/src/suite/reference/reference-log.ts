@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type Batch,
   type ItemId,
@@ -34,6 +33,7 @@ import {
   assertSessionId,
 } from '../../engine/check-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
+import { blobHash } from '../../storage/blob-references.ts';
 import { assertOffset, batchAfter, FollowIterator } from './reference-read.ts';
 import { fork, redact, restore, settle } from './reference-rewrite.ts';
 import {
@@ -179,8 +179,8 @@ export class ReferenceLog implements Log {
     };
     return [...this.#open().sessions.values()]
       .filter(isOf)
-      .sort((a, b) => Buffer.compare(Buffer.from(a.session), Buffer.from(b.session)))
-      .filter(({ session }) => !last || Buffer.compare(Buffer.from(session), Buffer.from(last)) > 0)
+      .sort((a, b) => compareBytes(a.session, b.session))
+      .filter(({ session }) => !last || compareBytes(session, last) > 0)
       .slice(0, limit)
       .map(infoOf);
   }
@@ -231,8 +231,9 @@ export class ReferenceLog implements Log {
   }
 
   async #put(bytes: Uint8Array): Promise<BlobRef> {
-    const hash = createHash('sha256').update(bytes).digest('hex');
-    this.#open().blobs.set(hash, bytes.slice());
+    const own = bytes.slice();
+    const hash = await blobHash(own);
+    this.#open().blobs.set(hash, own);
     this.#store.hold(hash, 1);
     return { hash, length: bytes.length };
   }
@@ -259,4 +260,12 @@ export class ReferenceLog implements Log {
     if (found === undefined) throw refusal('no_session', { session });
     return found;
   }
+}
+
+/** Compares the UTF-8 bytes of two ids. */
+function compareBytes(one: string, other: string): number {
+  const encoder = new TextEncoder();
+  const [a, b] = [encoder.encode(one), encoder.encode(other)];
+  const at = a.findIndex((byte, index) => byte !== b[index]);
+  return at < 0 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1);
 }

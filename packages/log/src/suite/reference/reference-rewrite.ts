@@ -8,6 +8,7 @@ import {
   type LogRecord,
   type PartId,
   type SessionId,
+  sessionId,
   settleTurn,
   type ToolCallId,
 } from '@millrace/core';
@@ -55,8 +56,9 @@ export function redact(
 export function fork(
   store: ReferenceStore,
   found: ReferenceSession,
-  { into, through }: ForkOptions,
+  { into: given, through }: ForkOptions,
 ): ReferenceSession {
+  const into = sessionId(given);
   const { session, records } = found;
   if (store.sessions.has(into)) throw refusal('session_exists', { session: into });
   const ends = [0, found.through, ...records.map(({ offset }) => offset)];

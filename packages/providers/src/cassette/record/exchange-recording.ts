@@ -148,7 +148,7 @@ function recordBody(
     const read = await reader.read().catch(() => undefined);
     if (read === undefined || read.done || isOver) return;
     recording.add(read.value);
-    controller.enqueue(read.value);
+    controller.enqueue(read.value as Uint8Array<ArrayBuffer>);
   }
 
   const source = {

@@ -1,10 +1,11 @@
-import { createAgent, defineTool } from '@millrace/agent';
+import { type Agent, createAgent, defineTool, subAgent } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { LoopAgent } from '../../contract/served-agent.ts';
+import { digestCacheFor, digestReply } from '../../inspection/task-digest.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import {
   collect,
@@ -190,6 +191,82 @@ describe('commands', () => {
     await expect(harness.service.tasks.submit(id, { type: 'compact' })).rejects.toMatchObject({
       code: 'bad_state',
     });
+  });
+});
+
+describe('20.4: a question of a sub-agent', () => {
+  /** Serves an agent with a sub-agent two levels below that asks before it looks. */
+  const withHelpers =
+    (whileAsking: 'wait' | 'park') =>
+    (log: Log): readonly LoopAgent[] => {
+      const task = (id: string): Part => ({
+        ...{ kind: 'tool_call', toolCallId: toolCallId(id), name: 'help' },
+        arguments: '{"task":"Look"}',
+      });
+      const usage = { input: 90, output: 10 };
+      const helper = createAgent({
+        provider: scriptedProvider([{ content: { parts: [looks] }, usage }, 'I looked.']),
+        ...{ name: 'helper', log, tools: [look], approve: () => 'ask' as const },
+      });
+      const asTool = (agent: Agent) => subAgent({ name: 'help', description: 'Helps', agent });
+      const lead = createAgent({
+        provider: scriptedProvider([{ content: { parts: [task('t2')] } }, 'We looked.']),
+        ...{ name: 'lead', log, tools: [asTool(helper)] },
+      });
+      const script = [{ content: { parts: [task('t1')] } }, 'It is.'];
+      return looping(script, { tools: [asTool(lead)], whileAsking })(log);
+    };
+
+  test.each(['wait', 'park'] as const)('is answered through the task: %s', async (whileAsking) => {
+    const harness = await createTaskHarness(withHelpers(whileAsking));
+    const { id } = await harness.newTask('looper');
+    const answer = await harness.send('looper', id, 'Is it there?');
+    const asked = async () => (await snapshot(harness.log, sessionId(id))).asked;
+    await eventually(async () => (await asked()).length === 1);
+    const [question] = await asked();
+    expect(question?.from).toMatchObject({ agents: ['lead', 'helper'], input: {} });
+    const of = question?.toolCallId ?? '';
+    await harness.service.tasks.submit(id, { type: 'approve', tool_call_id: of, by: 'Ada' });
+    await eventually(async () => textsOf(await harness.messages(id)).includes('It is.'));
+    await answer.messages();
+    expect(textsOf(await harness.messages(id)).join()).toContain('We looked.');
+    await eventually(() => isIdle(harness, id));
+    for (const { hasWork } of await harness.log.list()) expect(hasWork).toBe(false);
+    const digest = digestReply((await digestCacheFor(harness.log).read(sessionId(id))).state);
+    expect(digest.usage.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(6);
+    expect(digest.usage.reduce((sum, { usage }) => sum + usage.input, 0)).toBeGreaterThan(89);
+  });
+
+  test('survives the server that asked it', async () => {
+    const [log, rows] = [memoryLog(), memoryRows()];
+    const agents = withHelpers('wait')(log);
+    const first = await createTaskHarness(agents, { log, rows, graceMs: 5000 });
+    const { id } = await first.newTask('looper');
+    await first.send('looper', id, 'Is it there?');
+    const asked = async () => (await snapshot(log, sessionId(id))).asked;
+    await eventually(async () => (await asked()).length === 1);
+    await first.service.close();
+    const [question] = await asked();
+    const second = await createTaskHarness(agents, { log, rows });
+    const of = question?.toolCallId ?? '';
+    await second.service.tasks.submit(id, { type: 'approve', tool_call_id: of });
+    await eventually(async () => textsOf(await second.messages(id)).includes('It is.'));
+    expect(textsOf(await second.messages(id)).join()).toContain('We looked.');
+    expect(await log.list()).toHaveLength(3);
+    await second.service.close();
+  });
+
+  test('ends when the task is interrupted', async () => {
+    const harness = await createTaskHarness(withHelpers('park'), { graceMs: 5000 });
+    const { id } = await harness.newTask('looper');
+    await (await harness.send('looper', id, 'Is it there?')).messages();
+    await eventually(async () => (await harness.log.info(sessionId(id)))?.lease === undefined);
+    await harness.service.tasks.change(id, 'interrupt');
+    expect((await harness.task(id)).status).toBe('INTERRUPTED');
+    for (const { session, hasWork } of await harness.log.list()) {
+      expect(hasWork).toBe(false);
+      expect((await snapshot(harness.log, session)).asked).toEqual([]);
+    }
   });
 });
 

@@ -1,9 +1,11 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { HttpRequest, IncomingRequest, RequestAccess } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant } from '../../contract/service.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { Reply, type Route } from '../route.ts';
-import { checkHost, checkOrigin, preflightHeaders } from './host-and-origin.ts';
+import { readTarget } from '../router.ts';
+import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
 
@@ -16,31 +18,32 @@ export interface AccessPolicy {
   readonly guessLimit: GuessLimit;
   readonly tokens: TokenStore;
   readonly closing: AbortSignal;
+  /** Authorizes requests without a token. Default: none is authorized. */
+  readonly authorize?: Authorize | undefined;
+  /** Returns the client's address. Default: the other end of the connection. */
+  readonly clientAddress?: ClientAddress | undefined;
 }
+
+export type Authorize = (
+  request: IncomingRequest,
+) => RequestAccess | undefined | Promise<RequestAccess | undefined>;
+
+export type ClientAddress = (request: IncomingRequest) => string | undefined;
 
 const retryAfterMs = 1000;
 
-/** Checks host, origin, encoding, token and rate of a request. Sends an error if a check fails. */
+/**
+ * Checks host, origin, encoding, token and rate of a request, and throws if a check fails. A preflight
+ * request of a browser needs no route: it is `answered` here.
+ */
 export async function checkAccess(
   exchange: HttpExchange,
   policy: AccessPolicy,
   route: Route | undefined,
-): Promise<void> {
-  try {
-    await checkRequest(exchange, policy, route);
-  } catch (error) {
-    await exchange.sendError(error);
-  }
-}
-
-async function checkRequest(
-  exchange: HttpExchange,
-  policy: AccessPolicy,
-  route: Route | undefined,
-): Promise<void> {
+): Promise<'allowed' | 'answered'> {
   const { request, response } = exchange;
   const { host, origin } = request.headers;
-  checkSingleHost(request.raw);
+  checkSingleHost(request);
   checkHost(host, policy.hosts);
   const isPublic = route?.access === 'public';
   const site = request.headers['sec-fetch-site'];
@@ -49,12 +52,35 @@ async function checkRequest(
   checkEncoding(request.headers['content-encoding']);
   if (policy.closing.aborted) throw serverClosing(exchange);
   if (request.method === 'OPTIONS' && origin !== undefined && Object.keys(cors).length > 0) {
-    await exchange.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
-    return;
+    exchange.send(new Reply(undefined, { status: 204, headers: preflightHeaders }));
+    return 'answered';
   }
-  exchange.caller = `address ${request.ip}`;
+  if (policy.clientAddress !== undefined)
+    exchange.address = policy.clientAddress(incomingRequest(request)) || request.address;
+  exchange.caller = `address ${exchange.address}`;
   exchange.grant = await authorize(exchange, policy, isPublic);
   checkRights(exchange.grant, request.method, route);
+  return 'allowed';
+}
+
+function incomingRequest({
+  method,
+  url,
+  basePath,
+  headers,
+  address,
+  source,
+}: HttpRequest): IncomingRequest {
+  const { path = '/' } = readTarget(url, basePath) ?? {};
+  const peerAddress = address === 'unknown' ? undefined : address;
+  return { method, path, headers: toHeaders(headers), peerAddress, source };
+}
+
+function toHeaders(headers: IncomingHttpHeaders): Headers {
+  const all = new Headers();
+  for (const [name, value] of Object.entries(headers))
+    for (const one of [value ?? []].flat()) all.append(name, one);
+  return all;
 }
 
 /** A read-only token can use no other method than GET. No GET route changes anything. */
@@ -69,8 +95,8 @@ function checkRights(grant: Grant, method: string, route: Route | undefined): vo
 }
 
 /** With two different hosts, a proxy in front of the server could use the other one. */
-function checkSingleHost({ headersDistinct, url = '' }: IncomingMessage): void {
-  if ((headersDistinct['host']?.length ?? 0) <= 1 && url.startsWith('/')) return;
+function checkSingleHost({ hasSeveralHosts, url }: HttpRequest): void {
+  if (!hasSeveralHosts && url.startsWith('/')) return;
   const message =
     'Cannot determine the host of the request. Send one host header and a path that starts with /';
   throw new ServerError('bad_request', message);
@@ -95,14 +121,33 @@ async function authorize(
   const { rateLimit, tokens } = policy;
   const token = isPublic ? undefined : readToken(exchange.request.headers);
   if (token !== undefined) {
-    const grant = await findGrant(token, exchange.request.ip, policy);
+    const grant = await findGrant(token, exchange.address, policy);
     exchange.caller = callerOfToken(tokenId(token));
     rateLimit.take(exchange.caller);
     return grant;
   }
+  const access = isPublic ? undefined : await policy.authorize?.(incomingRequest(exchange.request));
+  if (access !== undefined) exchange.caller = `user ${access.user}`;
   rateLimit.take(exchange.caller);
-  if (isPublic || !tokens.isRequired) return fullGrant;
-  const message = 'Cannot answer without a token. Send it as `authorization: Bearer …`';
+  if (access !== undefined) return grantOf(access);
+  if (isPublic) return fullGrant;
+  if (tokens.isRequired || policy.authorize !== undefined) {
+    const message = 'Cannot answer without a token. Send it as `authorization: Bearer …`';
+    throw new ServerError('unauthorized', message);
+  }
+  assertLocal(exchange.address);
+  return fullGrant;
+}
+
+function grantOf({ scope = fullGrant.scope, isReadOnly = false }: RequestAccess): Grant {
+  return { scope, isReadOnly, expiresAt: null, isAgentKey: false };
+}
+
+/** Without tokens, every user of this machine may do everything, and nobody else may do anything. */
+function assertLocal(address: string): void {
+  if (isLoopback(address.replace(/^::ffff:/i, ''))) return;
+  const message =
+    'Cannot answer a request that may come from another machine: the server has no tokens. Set `tokens`, or `authorize` to use the sign-in of your application';
   throw new ServerError('unauthorized', message);
 }
 

@@ -1,10 +1,14 @@
 import type { FoldState } from '@millrace/core';
+import {
+  approvalAnswerChunks,
+  messageId,
+  pendingApprovalChunks,
+  stepsFrom,
+  type UiChunk,
+} from '@millrace/core/streams';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { messageId } from '../../ui/record-chunks.ts';
-import { approvalAnswerChunks, pendingApprovalChunks, stepsFrom } from '../../ui/step-chunks.ts';
-import type { UiChunk } from '../../ui/ui-chunk.ts';
 import type { ApprovalAnswer, ChatInput } from './chat-body.ts';
 import { type ChatState, emptyChat, readChat } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';

@@ -1,8 +1,7 @@
 import { type FoldState, type ItemState, toArray } from '@millrace/core';
+import { isStepItem, messageId, restateMessage } from '@millrace/core/streams';
 import { z } from 'zod';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
-import { messageId, restateMessage } from '../../ui/record-chunks.ts';
-import { isStepItem } from '../../ui/step-chunks.ts';
 import { partsOfChunks, type UiMessage } from '../../ui/ui-message.ts';
 import { answerApprovals } from './answer-approvals.ts';
 import {

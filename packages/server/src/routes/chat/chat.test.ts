@@ -1,5 +1,5 @@
-import { createAgent, defineTool } from '@millrace/agent';
-import { type Part, sessionId, toolCallId } from '@millrace/core';
+import { createAgent, defineTool, subAgent } from '@millrace/agent';
+import { type Part, sessionId, toolCallId, toolCallPart } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { type UIMessage, validateUIMessages } from 'ai';
@@ -234,6 +234,28 @@ describe.each(['wait', 'park'] as const)('approvals with whileAsking: %s', (whil
     expect(toolIn(chat)).toMatchObject({
       ...{ state: 'output-available', output: 'It is there', approval: { approved: true } },
     });
+  });
+
+  test('20.4: of a sub-agent are answered in the same way', async () => {
+    const withHelper = (log: Log) => {
+      const provider = scriptedProvider([asks, 'I looked.']);
+      const agent = createAgent({ provider, log, tools: [look], approve: options.approve });
+      const help = subAgent({ name: 'help', description: 'Helps', agent });
+      const task = toolCallPart(toolCallId('t1'), 'help', { task: 'Look' });
+      const script = [{ content: { parts: ['I ask.', task] } }, 'It is.'];
+      return loopAgent(script, { tools: [help], whileAsking })(log);
+    };
+    const { browse } = await serve(withHelper);
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    const part = toolIn(chat) as { readonly toolCallId: string } | undefined;
+    expect([chat.status, part]).toMatchObject(['ready', { state: 'approval-requested' }]);
+    await chat.addToolApprovalResponse({ id: part?.toolCallId ?? '', approved: true });
+    await chat.waitUntil(({ text }) => text.includes('It is.'));
+    expect(chat.lastMessage?.parts.map(({ type }) => type)).toEqual([
+      ...['step-start', 'text', 'tool-help', 'step-start', 'text'],
+    ]);
+    expect(chat.lastMessage?.parts[2]).toMatchObject({ output: 'I looked.' });
   });
 
   test('that are denied show the reason', async () => {

@@ -1,12 +1,20 @@
-import { type AskedApproval, type FoldState, toArray } from '@millrace/core';
+import type { AskedApproval } from '@millrace/core';
+import {
+  encodeChunk,
+  encodeComment,
+  encodeFrame,
+  finishChunks,
+  recordChunks,
+  restateMessage,
+  type UiChunk,
+  uiDone,
+  uiHeaders,
+  waitsForApproval,
+} from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
-import { encodeComment, encodeFrame } from '../../stream/frames/sse.ts';
-import { finishChunks, recordChunks, restateMessage } from '../../ui/record-chunks.ts';
-import type { UiChunk } from '../../ui/ui-chunk.ts';
-import { encodeChunk, uiDone, uiHeaders } from '../../ui/ui-view.ts';
 import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
 
 /** One answer in a chat, from a given state to its end. */
@@ -98,20 +106,4 @@ function chunksOfStep({ before, record, after, isParkBoundary }: ChatStep): read
 function logClosed(session: string): ServerError {
   const message = `Cannot continue the answer of task ${session}: its log was closed. Retry later`;
   return new ServerError('unavailable', message, { session });
-}
-
-/**
- * True if the run cannot continue without an approval. The AI SDK's client sends its answers after
- * a stream has ended, so the stream must end here.
- */
-function waitsForApproval({ run, asked, items }: FoldState): boolean {
-  const turn = asked[0]?.turn;
-  if (run === undefined || turn === undefined) return false;
-  const ours = toArray(items).filter((item) => item.turn === turn);
-  if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
-    return false;
-  const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
-  const settled = new Set<string>(asked.map(({ toolCallId }) => toolCallId));
-  for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
-  return parts.every((part) => part.kind !== 'tool_call' || settled.has(part.toolCallId));
 }

@@ -1,8 +1,13 @@
 import type { SessionId } from '@millrace/core';
-import type { Frame, ViewName } from '../../contract/stream.ts';
+import {
+  encodeComment,
+  encodeFrame,
+  type Frame,
+  sseHeaders,
+  uiHeaders,
+} from '@millrace/core/streams';
+import type { ViewName } from '../../contract/stream.ts';
 import type { Task } from '../../contract/task.ts';
-import { uiHeaders } from '../../ui/ui-view.ts';
-import { encodeComment, encodeFrame, sseHeaders } from './sse.ts';
 
 // Frames that are not from the log. They have no id, and clients must accept them repeatedly.
 

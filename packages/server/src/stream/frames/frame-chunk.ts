@@ -1,6 +1,6 @@
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
-import type { Frame, FrameView } from '../../contract/stream.ts';
-import { encodeFrame } from './sse.ts';
+import { encodeFrame, type Frame } from '@millrace/core/streams';
+import type { FrameView } from '../../contract/stream.ts';
 
 /**
  * Encoded frames of one view, ready for any number of connections. They cover the records after

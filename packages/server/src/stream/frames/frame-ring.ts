@@ -1,6 +1,5 @@
 import { type Cursor, cursorId } from './cursor.ts';
 import type { FrameChunk } from './frame-chunk.ts';
-import { indexAfter } from './sse.ts';
 
 /** The newest frames of a view, limited by bytes. */
 export class FrameRing {
@@ -85,4 +84,15 @@ export class FrameRing {
 /** True if some frames of the record at the cursor were not sent yet. */
 function isPartlySent(through: number, { offset, k }: Cursor): boolean {
   return k !== undefined && through === offset;
+}
+
+/** Returns the index at which the frame after `id` starts, or -1. */
+export function indexAfter(bytes: Buffer, id: string): number {
+  const line = `id: ${id}\n`;
+  const inner = bytes.subarray(0, line.length).equals(Buffer.from(line))
+    ? 0
+    : bytes.indexOf(`\n\n${line}`);
+  if (inner < 0) return -1;
+  const end = bytes.indexOf('\n\n', inner === 0 ? 0 : inner + 2);
+  return end < 0 ? -1 : end + 2;
 }

@@ -1,7 +1,8 @@
+import { encodeComment, encodeFrame, encodeRetry } from '@millrace/core/streams';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SseParser } from '../../testing/sse-reader.ts';
-import { encodeComment, encodeFrame, encodeRetry, indexAfter } from './sse.ts';
+import { indexAfter } from './frame-ring.ts';
 
 const line = fc.string().filter((text) => !/[\r\n]/.test(text) && text !== '');
 const frame = fc.record({ id: line, event: line, data: fc.string() });

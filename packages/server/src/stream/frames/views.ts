@@ -7,7 +7,8 @@ import {
   type LogRecord,
   mergeBatch,
 } from '@millrace/core';
-import type { Frame, FrameView, ViewName } from '../../contract/stream.ts';
+import type { Frame } from '@millrace/core/streams';
+import type { FrameView, ViewName } from '../../contract/stream.ts';
 import { uiView } from '../../ui/ui-view.ts';
 import { updatesView } from '../../updates/updates-view.ts';
 

@@ -25,7 +25,13 @@ async function ruling(command: string, rules: readonly PermissionRule[] = []) {
   const tool = bashTool({ workspace });
   const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const input = { command };
-  const pending = { call: { ...call, arguments: '' }, tool, input, summary: command };
+  const pending = {
+    name: call.name,
+    call: { ...call, arguments: '' },
+    tool,
+    input,
+    summary: command,
+  };
   const decided = await approveByPolicy(policy, workspace)(pending);
   return typeof decided === 'string' ? decided : decided.decision;
 }

@@ -37,7 +37,7 @@ export async function policyRuling(
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
   const approve = approveByPolicy(policy, workspace, { lasting });
-  const decided = await approve({ call, tool, input, summary: name });
+  const decided = await approve({ name, call, tool, input, summary: name });
   if (typeof decided === 'string') return { decision: decided, reason: '', rule: undefined };
   const { decision, reason = '', rule } = decided;
   return { decision, reason, rule: rule === undefined ? undefined : parseStandingRule(rule)?.rule };

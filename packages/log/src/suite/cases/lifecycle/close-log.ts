@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { itemId, sessionId } from '@millrace/core';
+import * as assert from '../../assert.ts';
 import { marker, markers } from '../../drafts.ts';
 import { expectFollowRefusal, expectRefusal } from '../../expectations.ts';
 import { Follower, offsets } from '../../follower.ts';

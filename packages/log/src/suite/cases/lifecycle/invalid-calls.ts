@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import {
   type DraftRecord,
   isMillraceError,
@@ -8,6 +7,7 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { Driver, FollowOptions, Log, OpenOptions } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import { answer, fact, marker, markers } from '../../drafts.ts';
 import { expectImmediate, expectRefusal } from '../../expectations.ts';
 import { Follower, offsets, readAll } from '../../follower.ts';

@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict';
-import { ReadableStream } from 'node:stream/web';
 import { type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import type { Driver, Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import {
   answer,
   answerId,
@@ -16,7 +15,7 @@ import {
 import { expectImmediate, expectRefusal } from '../../expectations.ts';
 import { Follower, offsets, readAll, stateAfter } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
-import { eventLoopSettled } from '../../test-clock.ts';
+import { eventLoopSettled, nextMacrotask } from '../../test-clock.ts';
 
 const session = sessionId('s');
 const copy = sessionId('copy');
@@ -42,6 +41,21 @@ async function waitingFor(log: Log, id: SessionId): Promise<Follower> {
   follower.request().catch(() => {});
   await eventLoopSettled();
   return follower;
+}
+
+/** Browsers do not have `ReadableStream.from` yet. */
+function readableStream<T>(values: AsyncIterable<T>): ReadableStream<T> {
+  const iterator = values[Symbol.asyncIterator]();
+  return new ReadableStream<T>({
+    async pull(controller) {
+      const next = await iterator.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
 }
 
 async function isWaiting(log: Log): Promise<boolean> {
@@ -102,7 +116,7 @@ export const neighbourCases: readonly CaseSpec[] = [
       assert.equal((await expectImmediate(batches.return?.() ?? next)).done, true);
       assert.equal((await expectImmediate(next)).done, true);
       assert.equal((await expectImmediate(batches.next())).done, true);
-      const stream = ReadableStream.from(log.follow(session, { from: 1 })).getReader();
+      const stream = readableStream(log.follow(session, { from: 1 })).getReader();
       const read = stream.read();
       await eventLoopSettled();
       await expectImmediate(stream.cancel());
@@ -254,7 +268,7 @@ export const neighbourCases: readonly CaseSpec[] = [
       const driver = await log.open(session);
       for (let count = 0; count < 20; count++) await driver.append(markers(16, long));
       let hasCome = false;
-      setImmediate(() => {
+      void nextMacrotask().then(() => {
         hasCome = true;
       });
       for await (const { through } of log.follow(session)) if (through === 320) break;

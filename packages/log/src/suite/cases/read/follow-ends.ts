@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
+import * as assert from '../../assert.ts';
 import {
   answer,
   marker,

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { type LogRecord, sessionId } from '@millrace/core';
+import * as assert from '../../assert.ts';
 import { answer, marker, markers, wholeTurn } from '../../drafts.ts';
 import { expectFollowRefusal } from '../../expectations.ts';
 import {

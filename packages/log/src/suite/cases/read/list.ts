@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict';
 import { MillraceError, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
 import type { SessionFilter } from '../../../contract/session-info.ts';
+import * as assert from '../../assert.ts';
 import { fact, marker, markers, runFinished, runStarted, turnStarted } from '../../drafts.ts';
 import { Follower, offsets } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { encodeRecord, itemId, sessionId } from '@millrace/core';
+import * as assert from '../../assert.ts';
 import { marker, markers } from '../../drafts.ts';
 import { expectFollowRefusal, expectRefusal } from '../../expectations.ts';
 import { readAll, readBatches } from '../../follower.ts';

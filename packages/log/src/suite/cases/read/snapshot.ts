@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import { snapshot } from '../../../any-log/snapshot.ts';
+import * as assert from '../../assert.ts';
 import { marker, wholeTurn } from '../../drafts.ts';
 import { Follower, foldedSummary, readAll, summaryOf } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import { marker, markers, wholeItem } from '../../drafts.ts';
 import { expectFollowRefusal, expectRefusal } from '../../expectations.ts';
 import { offsets } from '../../follower.ts';

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import {
   type DraftRecord,
   executionId,
@@ -11,6 +10,7 @@ import {
   toolCallPart,
 } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import {
   answer,
   answerId,

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import { type LogRecord, sessionId } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import { answer, answerId, marker, turnStarted, wholeTurn } from '../../drafts.ts';
 import { expectRefusal } from '../../expectations.ts';
 import { Follower, readAll, summaryOfLog } from '../../follower.ts';

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import { retain } from '../../../any-log/retain.ts';
 import type { Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import { marker, turnStarted, wholeTurn } from '../../drafts.ts';
 import { readAll, summaryOfLog } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import {
   type DraftRecord,
   type FoldState,
@@ -9,6 +8,7 @@ import {
   toolCallId,
 } from '@millrace/core';
 import type { Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import {
   answer,
   answerId,

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { itemId, type JsonObject, partId, sessionId } from '@millrace/core';
+import * as assert from '../../assert.ts';
 import { fact, marker, markers, wholeItem } from '../../drafts.ts';
 import { offsets, readAll } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';

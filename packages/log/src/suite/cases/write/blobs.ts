@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import * as assert from '../../assert.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const bytes = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import { sessionId } from '@millrace/core';
 import type { Driver, Log } from '../../../contract/log.ts';
+import * as assert from '../../assert.ts';
 import { marker, markers } from '../../drafts.ts';
 import { expectRefusal } from '../../expectations.ts';
 import { offsets } from '../../follower.ts';

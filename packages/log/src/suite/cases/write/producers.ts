@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict';
 import { type DraftRecord, sessionId, toolCallId } from '@millrace/core';
 import type { Admission } from '../../../contract/producer.ts';
+import * as assert from '../../assert.ts';
 import { answer, marker, turnStarted } from '../../drafts.ts';
 import { expectRefusal } from '../../expectations.ts';
 import { offsets, readAll, summaryOfLog } from '../../follower.ts';

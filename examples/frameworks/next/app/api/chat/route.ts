@@ -1,0 +1,8 @@
+// A route for the AI SDK's useChat. It needs no server of Millrace: it runs the agent and streams the run.
+import { agent } from '../../../../weather-agent.ts';
+
+export async function POST(request: Request): Promise<Response> {
+  const { messages } = await request.json();
+  const run = agent.run(messages.at(-1).parts[0].text, { signal: request.signal });
+  return run.toUIMessageStreamResponse();
+}

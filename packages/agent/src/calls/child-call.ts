@@ -1,0 +1,192 @@
+import {
+  type Attempt,
+  type ChildAttempt,
+  type DraftRecord,
+  type Fact,
+  isId,
+  type SessionId,
+  type Stop,
+  type ToolCallId,
+  type ToolCallPart,
+  toArray,
+  type Usage,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Provider } from '@millrace/providers';
+import type { ApprovalAnswer, CallState } from '../contract/loop-state.ts';
+import type { ChildAnswer, ChildQuestion, ParentCall } from '../contract/parent-call.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { checkPrices, exceededBudget } from '../run/limits.ts';
+
+interface ChildCallOptions {
+  readonly context: RunContext;
+  readonly at: Attempt;
+  readonly call: ToolCallPart;
+  /** The session of the sub-agent. */
+  readonly child: SessionId;
+  readonly isContinued: boolean;
+}
+
+/**
+ * One execution of a tool that runs a sub-agent. Everything that concerns the caller goes to its log:
+ * questions, answers and usage. The log is the only memory, so that another process can continue.
+ */
+export class ChildCall implements ParentCall {
+  readonly isContinued: boolean;
+  readonly #options: ChildCallOptions;
+  #listener: ((toolCallId: ToolCallId, answer: ChildAnswer) => void) | undefined;
+  /** The questions that are being written, so that none is written twice. */
+  readonly #asking = new Map<ToolCallId, Promise<void>>();
+  /** The calls of the sub-agent by the ids of their questions. */
+  readonly #questions = new Map<ToolCallId, ToolCallId>();
+  /** The reports that the log had when the call continued. */
+  readonly #reported: ReadonlySet<string>;
+  #stop: Stop | undefined;
+  #pending: readonly ToolCallId[] = [];
+
+  constructor(options: ChildCallOptions) {
+    this.#options = options;
+    this.isContinued = options.isContinued;
+    const { usage } = options.context.journal.state;
+    const known = options.isContinued ? toArray(usage) : [];
+    this.#reported = new Set(known.flatMap(({ of, usage: own }) => (of ? reportKey(of, own) : [])));
+  }
+
+  get log(): Log {
+    return this.#options.context.settings.log;
+  }
+
+  get whileAsking(): 'wait' | 'park' {
+    return this.#options.context.settings.whileAsking;
+  }
+
+  get leave(): AbortSignal {
+    return this.#options.context.leave;
+  }
+
+  /** The session of the sub-agent. */
+  get child(): SessionId {
+    return this.#options.child;
+  }
+
+  /** True if the sub-agent waits for an answer and its run has ended. */
+  get isParked(): boolean {
+    return this.#stop?.reason === 'parked';
+  }
+
+  /** True if the sub-agent was left for another process. */
+  get isLeft(): boolean {
+    const { reason, cause } = this.#stop ?? {};
+    return cause === 'left' || (reason === 'error' && this.leave.aborted);
+  }
+
+  /** The questions of a parked sub-agent that were answered since it parked. */
+  get newAnswers(): readonly ToolCallId[] {
+    return this.#pending.filter((id) => this.#answerTo(id) !== undefined);
+  }
+
+  checkPrices(providers: readonly Provider[]): void {
+    const { settings, parent } = this.#options.context;
+    checkPrices(settings.limits, providers);
+    parent?.checkPrices(providers);
+  }
+
+  exceededBudget(): string | undefined {
+    return exceededBudget(this.#options.context);
+  }
+
+  async ask(question: ChildQuestion): Promise<ChildAnswer | undefined> {
+    const { toolCallId } = question;
+    const id = questionId(this.#options.child, toolCallId);
+    this.#questions.set(id, toolCallId);
+    const isAsked = this.#loopCalls?.get(id)?.isAsked ?? false;
+    if (!isAsked) {
+      const asking = this.#asking.get(id) ?? this.#write([this.#askedDraft(id, question)]);
+      this.#asking.set(id, asking);
+      await asking;
+    }
+    return this.#answerTo(toolCallId);
+  }
+
+  onAnswer(listener: (toolCallId: ToolCallId, answer: ChildAnswer) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Passes an answer on, if it is for a question of this sub-agent. */
+  deliver(id: ToolCallId): void {
+    const toolCallId = this.#questions.get(id);
+    const answer = toolCallId && this.#answerTo(toolCallId);
+    if (toolCallId && answer) this.#listener?.(toolCallId, answer);
+  }
+
+  async noteAnswer(toolCallId: ToolCallId, answer: ChildAnswer): Promise<void> {
+    const id = questionId(this.#options.child, toolCallId);
+    const known = this.#loopCalls?.get(id);
+    if (known?.question === undefined || known.answer !== undefined) return;
+    const { at, child } = this.#options;
+    const { decision, reason, by, input } = answer;
+    const fact: Fact = {
+      type: 'approval_answered',
+      ...{ toolCallId: id, name: known.question.name, decision },
+      ...(reason !== undefined && { reason }),
+      ...(by !== undefined && { by }),
+      ...(input !== undefined && { input }),
+      answeredIn: child,
+    };
+    await this.#write([{ ...at, fact }]);
+  }
+
+  async reportUsage(of: ChildAttempt, usage: Usage): Promise<void> {
+    const { at, call } = this.#options;
+    const { toolCallId, name } = call;
+    if (this.#reported.has(reportKey(of, usage))) return;
+    const fact = { type: 'child_usage_reported', toolCallId, name, of, usage } as const;
+    await this.#write([{ ...at, fact }]);
+  }
+
+  end(stop: Stop, asked: readonly ToolCallId[]): void {
+    this.#stop = stop;
+    this.#pending = asked;
+  }
+
+  #askedDraft(id: ToolCallId, question: ChildQuestion): DraftRecord {
+    const { at, call } = this.#options;
+    const { name, reason, rule, judged, agents, session, input } = question;
+    const fact: Fact = {
+      type: 'approval_asked',
+      ...{ toolCallId: id, name },
+      ...(reason !== undefined && { reason }),
+      ...(rule !== undefined && { rule }),
+      ...(judged !== undefined && { judged }),
+      from: { toolCallId: call.toolCallId, agents, session, input },
+    };
+    return { ...at, fact };
+  }
+
+  get #loopCalls(): ReadonlyMap<ToolCallId, CallState> | undefined {
+    return this.#options.context.journal.loop.turn?.calls;
+  }
+
+  #answerTo(toolCallId: ToolCallId): ApprovalAnswer | undefined {
+    return this.#loopCalls?.get(questionId(this.#options.child, toolCallId))?.answer;
+  }
+
+  #write(drafts: readonly DraftRecord[]): Promise<void> {
+    return this.#options.context.journal.write(drafts);
+  }
+}
+
+/**
+ * The id of a question in the caller's session. It follows from the sub-agent's session and call, so
+ * that a process that continues finds the same question.
+ */
+function questionId(child: SessionId, toolCallId: string): ToolCallId {
+  const id = `${child}/${toolCallId}`;
+  return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
+}
+
+const maxIdLength = 1024;
+
+function reportKey({ session, turn, attempt }: ChildAttempt, usage: Usage): string {
+  return JSON.stringify([session, turn, attempt, usage]);
+}

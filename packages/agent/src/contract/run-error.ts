@@ -1,0 +1,36 @@
+import { MillraceError, type StopReason } from '@millrace/core';
+import type { FailedResult, UnfinishedResult } from './run.ts';
+
+/** The codes of `RunError`: why the run did not finish normally. */
+export type RunErrorCode = Exclude<StopReason, 'stop'>;
+
+/**
+ * The error of `run.text()` and `run.value()` for a run that failed, or that was stopped, cut off or
+ * parked. `result` is the complete result of the run. If `code` is `error`, `result.error` says what
+ * failed.
+ */
+export class RunError extends MillraceError<RunErrorCode> {
+  readonly result: FailedResult | UnfinishedResult;
+
+  constructor(result: FailedResult | UnfinishedResult) {
+    const { session, stop, reason, cause } = result;
+    const detail = stop.cause === undefined ? '' : ` (${stop.cause})`;
+    const why = result.error?.message ?? `${wayOut[reason]}${detail}`;
+    const message = `The run of session ${session} did not finish: ${why}`;
+    super(reason, message, { session }, cause === undefined ? {} : { cause });
+    this.result = result;
+  }
+}
+
+const wayOut: Readonly<Record<RunErrorCode, string>> = {
+  length: 'the answer was cut off. Raise maxOutputTokens of the request',
+  tool_use: 'the model waits for results of its calls',
+  content_filter: 'the provider filtered the answer',
+  refusal: 'the model refused to answer',
+  pause: 'the model paused. Resume the session',
+  limit: 'it reached a limit',
+  parked: 'a call waits for approval. See result.pendingApprovals',
+  aborted: 'it was aborted',
+  error: 'it failed',
+  unknown: 'the provider did not report why',
+};

@@ -1,0 +1,132 @@
+import type { AgentEvent, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
+
+/** The types of a tool for the compiler. No such value exists at run time. */
+export interface ToolTypes {
+  /** The input as the model writes it: JSON that the schema accepts. */
+  readonly input: unknown;
+  /** The input that the tool gets: what the schema returns. */
+  readonly parsed: unknown;
+  /** The value of the result for programs. */
+  readonly output: unknown;
+}
+
+/** The part of a tool that the types of runs, events and results depend on. */
+export interface TypedTool {
+  /** The name of the tool. */
+  readonly name: string;
+  /** Only for the compiler. Never set. */
+  readonly '~types'?: ToolTypes | undefined;
+}
+
+type TypesOf<T extends TypedTool> = Exclude<T['~types'], undefined>;
+
+/** The input of a tool as the model writes it. */
+export type ToolInput<T extends TypedTool> = TypesOf<T>['input'];
+
+/** The validated input of a tool. */
+export type ParsedToolInput<T extends TypedTool> = TypesOf<T>['parsed'];
+
+/** The value that a tool returns for programs. `undefined` for a tool that returns text. */
+export type ToolValue<T extends TypedTool> = TypesOf<T>['output'];
+
+/** A call that waits for the approval of a user. `name` narrows the type of `input`. */
+export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends TypedTool
+  ? {
+      readonly toolCallId: ToolCallId;
+      readonly name: Tools['name'];
+      /** The input as the model wrote it. The tool's schema accepts it. */
+      readonly input: ToolInput<Tools>;
+      /** Why the policy asks, if it gave a reason. */
+      readonly reason?: string | undefined;
+      /** The rule that a standing approval would apply to. */
+      readonly rule?: string | undefined;
+    }
+  : never;
+
+/**
+ * A tool call of a run with its result. If `ok` is true, `name` narrows the types of `input` and
+ * `value`.
+ */
+export type ToolCall<Tools extends TypedTool = TypedTool> = FinishedCall<Tools> | FailedCall;
+
+type FinishedCall<Tools extends TypedTool> = Tools extends TypedTool
+  ? {
+      /** The tool ran and reported no error. */
+      readonly ok: true;
+      readonly toolCallId: ToolCallId;
+      readonly name: Tools['name'];
+      /** The input as the model wrote it. */
+      readonly input: ToolInput<Tools>;
+      /** The text that the model got. */
+      readonly text: string;
+      /** The value for programs. Missing if the tool returned text, or if its output was clipped. */
+      readonly value?: ToolValue<Tools> | undefined;
+    }
+  : never;
+
+interface FailedCall {
+  /** The tool did not run, or it reported an error. */
+  readonly ok: false;
+  readonly toolCallId: ToolCallId;
+  /** The model can also call tools that do not exist. */
+  readonly name: string;
+  /** Missing if the arguments are not JSON. */
+  readonly input?: JsonValue | undefined;
+  /** The error that the model got. */
+  readonly text: string;
+  readonly value?: JsonValue | undefined;
+}
+
+/** The `tool_call_ready` event of a tool, with a typed input. */
+export type CallEvent<Name extends string, Input> = Extract<
+  AgentEvent,
+  { readonly type: 'tool_call_ready' }
+> & { readonly name: Name; readonly input: Input };
+
+/** The `part_finished` event with the result of a tool, with a typed value. */
+export type ResultEvent<Name extends string, Value> = Omit<
+  Extract<AgentEvent, { readonly type: 'part_finished' }>,
+  'kind' | 'part'
+> & {
+  readonly kind: 'tool_result';
+  readonly part: Omit<ToolResultPart, 'name' | 'isError' | 'value'> & {
+    readonly name: Name;
+    readonly isError: false;
+    readonly value?: JsonOf<Value>;
+  };
+};
+
+type JsonOf<Value> = Value extends JsonValue ? Value : never;
+
+/**
+ * An event of a run. It is an `AgentEvent` in which `structured_updated` has the type of the
+ * `output` schema as far as it has streamed, and `approval_asked` has the names of the tools.
+ */
+export type RunEvent<Live = JsonValue, Tools extends TypedTool = TypedTool> =
+  | Exclude<AgentEvent, TypedEvent>
+  | (Omit<Extract<AgentEvent, { readonly type: 'structured_updated' }>, 'value'> & {
+      readonly value: Live;
+    })
+  | (Omit<Extract<AgentEvent, { readonly type: 'approval_asked' }>, 'name'> & {
+      readonly name: Tools['name'];
+    });
+
+type TypedEvent = { readonly type: 'structured_updated' } | { readonly type: 'approval_asked' };
+
+/**
+ * The type of a JSON value while it streams: fields can be missing, lists and texts can be cut. A text
+ * of a fixed set is therefore any text.
+ */
+export type DeepPartial<T> = unknown extends T
+  ? JsonValue
+  : T extends string
+    ? string
+    : T extends number | boolean | null
+      ? T
+      : T extends readonly (infer Element)[]
+        ? readonly DeepPartial<Element>[]
+        : T extends Date | ((...given: never) => unknown)
+          ? JsonValue
+          : T extends object
+            ? { readonly [Key in keyof T]?: DeepPartial<Exclude<T[Key], undefined>> }
+            : JsonValue;

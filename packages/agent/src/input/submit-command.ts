@@ -1,0 +1,177 @@
+import {
+  findUnknownOption,
+  isId,
+  type JsonValue,
+  nearestNames,
+  randomIds,
+  type SessionId,
+  sessionId,
+  type ToolCallId,
+} from '@millrace/core';
+import { type Log, type SubmitResult, snapshot } from '@millrace/log';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Command, Decision, SessionCommand } from '../contract/command.ts';
+import type { ApproveOptions, DenyOptions } from '../contract/run.ts';
+import type { PendingApproval } from '../contract/typed-tools.ts';
+import { assertKnownOptions } from '../known-options.ts';
+import { noSuchCall } from '../run/run-errors.ts';
+import { encodeCommand } from '../state/commands.ts';
+import { toItems } from './run-input.ts';
+
+/** Options of `submitCommand`. */
+export interface SubmitOptions {
+  /** Idempotency key: a command with a key that was used before has no effect. Default: a new key. */
+  readonly key?: string | undefined;
+}
+
+/** The result of `submitCommand`. */
+export interface SubmittedCommand extends SubmitResult {
+  /** The key of the command, for `withdraw`. */
+  readonly key: string;
+}
+
+/**
+ * Sends a command to a session, from any process that has its log. The process that drives the session
+ * handles it; if there is none, the next `agent.resume(session)` does. Throws `bad_command` if the
+ * command has an unknown type or field, or lacks a field.
+ *
+ * @example
+ * await submitCommand(log, session, { type: 'abort', reason: 'The user closed the page' });
+ */
+export async function submitCommand(
+  log: Log,
+  session: string,
+  command: SessionCommand,
+  options: SubmitOptions = {},
+): Promise<SubmittedCommand> {
+  assertKnownOptions('submitCommand', options, { key: true });
+  const id = sessionId(session);
+  const json = encodeCommand(toCommand(command));
+  const key = options.key ?? crypto.randomUUID();
+  return { ...(await log.submit(id, json, key)), key };
+}
+
+type FieldsOf<Type extends SessionCommand['type']> = Readonly<
+  Record<keyof Extract<SessionCommand, { readonly type: Type }>, true>
+>;
+
+const commandFields: { readonly [Type in SessionCommand['type']]: FieldsOf<Type> } = {
+  message: { type: true, input: true, when: true, trace: true },
+  abort: { type: true, reason: true },
+  compact: { type: true },
+  withdraw: { type: true, key: true },
+  revoke: { type: true, rule: true },
+  approve: { type: true, toolCallId: true, input: true, by: true, until: true },
+  deny: { type: true, toolCallId: true, reason: true, by: true },
+};
+
+/** Explains that a type of command does not exist, with the one that was probably meant. */
+export function unknownCommandText(type: unknown): string {
+  const known = Object.keys(commandFields);
+  const [near] = typeof type === 'string' ? nearestNames(type, known) : [];
+  const all = near === undefined ? `Known types: ${known.join(', ')}` : `Did you mean ${near}?`;
+  return `there is no command of the type ${JSON.stringify(type)}. ${all}`;
+}
+
+function toCommand(command: SessionCommand): Command {
+  const { type } = (command ?? {}) as Partial<SessionCommand>;
+  if (type === undefined || !Object.hasOwn(commandFields, type))
+    throw badCommand(unknownCommandText(type));
+  const unknown = findUnknownOption(command, commandFields[type]);
+  if (unknown !== undefined)
+    throw badCommand(`${type} has no field ${unknown.name}. ${unknown.hint}`);
+  switch (command.type) {
+    case 'message': {
+      const { input, when = 'follow_up', trace } = command;
+      if (when !== 'steer' && when !== 'follow_up')
+        throw badCommand('when must be steer or follow_up');
+      return { type: 'message', when, items: toItems(input, ids), trace };
+    }
+    case 'withdraw':
+      return { ...command, key: textOf('key', command) };
+    case 'revoke':
+      return { ...command, rule: textOf('rule', command) };
+    case 'approve': {
+      const { type: _type, toolCallId, ...options } = command;
+      return approveCommand(toolCallId, options);
+    }
+    case 'deny': {
+      const { type: _type, toolCallId, ...options } = command;
+      return denyCommand(toolCallId, options);
+    }
+    case 'abort':
+    case 'compact':
+      return command;
+  }
+}
+
+const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
+
+function textOf<Field extends string>(
+  field: Field,
+  command: { readonly type: string } & Readonly<Record<Field, string>>,
+): string {
+  const value: unknown = command[field];
+  if (typeof value === 'string' && value !== '') return value;
+  throw badCommand(`${command.type} needs the field ${field}`);
+}
+
+function badCommand(problem: string): AgentError {
+  return new AgentError('bad_command', `Cannot submit the command: ${problem}`);
+}
+
+/**
+ * Submits a decision on a call that waits for approval, from any process. Rejects with
+ * `no_such_session` or `no_such_call` if there is no such session, or no such call waits in it.
+ */
+export async function submitDecision(log: Log, session: string, decision: Decision): Promise<void> {
+  const id = sessionId(session);
+  await assertSession(log, id, 'decide on a call of');
+  const { asked } = await snapshot(log, id);
+  const waiting = asked.map(({ toolCallId }) => toolCallId);
+  const { toolCallId } = decision;
+  if (!waiting.includes(toolCallId)) throw noSuchCall(id, toolCallId, waiting);
+  await log.submit(id, encodeCommand(decision), crypto.randomUUID());
+}
+
+/** Rejects with `no_such_session` if the session does not exist. */
+export async function assertSession(log: Log, session: SessionId, what: string): Promise<void> {
+  if ((await log.info(session)) !== undefined) return;
+  const message = `Cannot ${what} session ${session}: it does not exist. Call run() with an input instead`;
+  throw new AgentError('no_such_session', message, { session });
+}
+
+/** A call by its id or by an entry of `pendingApprovals`. */
+type CallRef = string | PendingApproval;
+
+/** The command that approves a call. Throws if an option is wrong. */
+export function approveCommand(call: CallRef, options: ApproveOptions<unknown>): Decision {
+  assertKnownOptions('approve', options, { input: true, by: true, until: true });
+  const { input, by, until } = options;
+  const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
+  const isTime = typeof lasting === 'number' && Number.isSafeInteger(lasting) && lasting >= 0;
+  if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
+  const toolCallId = callIdOf(call);
+  // The log stores JSON. What is not JSON is refused when the command is encoded.
+  return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
+}
+
+/** The command that denies a call. Throws if an option is wrong. */
+export function denyCommand(call: CallRef, options: DenyOptions): Decision {
+  assertKnownOptions('deny', options, { reason: true, by: true });
+  const { reason, by } = options;
+  return { type: 'deny', toolCallId: callIdOf(call), reason, by };
+}
+
+function callIdOf(call: CallRef): ToolCallId {
+  const id: unknown = typeof call === 'object' && call !== null ? call.toolCallId : call;
+  if (typeof id === 'string' && isId(id)) return id as ToolCallId;
+  const message =
+    'Cannot decide on a call: pass its id, or an entry of result.pendingApprovals of the run';
+  throw new AgentError('bad_option', message, { option: 'toolCallId' });
+}
+
+function badUntil(until: unknown): AgentError {
+  const message = `Cannot approve until ${String(until)}: pass 'session', or a time in milliseconds since 1970`;
+  return new AgentError('bad_option', message, { option: 'until' });
+}

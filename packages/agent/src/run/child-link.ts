@@ -1,0 +1,122 @@
+import type { ChildAttempt, Fact, LogRecord, SessionId, ToolCallId, Usage } from '@millrace/core';
+import type { Decision } from '../contract/command.ts';
+import type { ChildAnswer, ChildQuestion, ParentCall } from '../contract/parent-call.ts';
+import type { Journal } from '../contract/run-context.ts';
+import { callsOfTurn } from '../state/turn-calls.ts';
+
+interface ChildLinkOptions {
+  readonly parent: ParentCall;
+  readonly session: SessionId;
+  readonly journal: () => Journal;
+  /** The name of the agent that has the session now. */
+  readonly agent: () => string;
+  /** Submits a decision to the session of this run. A repeated key has no effect. */
+  readonly decide: (decision: Decision, key: string) => Promise<void>;
+}
+
+/**
+ * Connects the run of a sub-agent with the call that runs it. It reads the sub-agent's log only, so
+ * that it finds everything again after a crash.
+ */
+export class ChildLink {
+  readonly #options: ChildLinkOptions;
+  readonly #models = new Map<string, Pick<ChildAttempt, 'provider' | 'model'>>();
+  /** The usage of all attempts so far, by attempt. */
+  readonly #usages = new Map<string, readonly [ChildAttempt, Usage]>();
+  #isOpen = false;
+
+  constructor(options: ChildLinkOptions) {
+    this.#options = options;
+  }
+
+  /** Called for each record of the session, including those of earlier processes. */
+  track({ fact, turn, attempt }: LogRecord): void {
+    if (fact === undefined) return;
+    const key = `${turn}.${attempt}`;
+    switch (fact.type) {
+      case 'response_started':
+        this.#models.set(key, { provider: fact.provider, model: fact.model });
+        return;
+      case 'response_finished':
+      case 'usage_reported': {
+        const { session, agent } = this.#options;
+        const of = { session, agent: agent(), turn, attempt, ...this.#models.get(key) };
+        return this.#report(key, of, fact.usage);
+      }
+      case 'child_usage_reported': {
+        const { of, usage } = fact;
+        return this.#report(`${of.turn}.${of.attempt} ${of.session}`, of, usage);
+      }
+      default:
+    }
+  }
+
+  /**
+   * Brings the caller's log up to date, and takes the answers that it has. Called once, after the
+   * session was read.
+   */
+  async open(): Promise<void> {
+    const { parent, journal } = this.#options;
+    this.#isOpen = true;
+    parent.onAnswer((id, answer) => void this.#decide(id, answer).catch(() => {}));
+    for (const [of, usage] of this.#usages.values()) await parent.reportUsage(of, usage);
+    for (const { toolCallId } of journal().state.asked) await this.#ask(toolCallId);
+    await journal().write([]);
+  }
+
+  /** Called for each record that this process commits. */
+  onRecord({ fact }: LogRecord): void {
+    // If the caller's log fails, the caller stops this run.
+    if (fact?.type === 'approval_asked') this.#ask(fact.toolCallId).catch(() => {});
+    if (fact?.type === 'approval_answered') this.#noteAnswer(fact).catch(() => {});
+  }
+
+  /** The calls that wait for an answer. */
+  get asked(): readonly ToolCallId[] {
+    return this.#options.journal().state.asked.map(({ toolCallId }) => toolCallId);
+  }
+
+  #report(key: string, of: ChildAttempt, usage: Usage): void {
+    this.#usages.set(key, [of, usage]);
+    if (this.#isOpen) this.#options.parent.reportUsage(of, usage).catch(() => {});
+  }
+
+  async #ask(toolCallId: ToolCallId): Promise<void> {
+    const question = this.#questionAbout(toolCallId);
+    const answer = question && (await this.#options.parent.ask(question));
+    if (answer !== undefined) await this.#decide(toolCallId, answer);
+  }
+
+  #questionAbout(toolCallId: ToolCallId): ChildQuestion | undefined {
+    const { journal, agent, session } = this.#options;
+    const { state, loop } = journal();
+    const asked = state.asked.find((one) => one.toolCallId === toolCallId);
+    if (asked === undefined) return undefined;
+    const { name, reason, rule, from } = asked;
+    const calls = callsOfTurn(state, loop.turn);
+    const own = calls.find(({ part }) => part.toolCallId === toolCallId)?.part;
+    return {
+      ...{ toolCallId, name, reason },
+      // Rules belong to the policy of one agent. Another agent may mean something else by it.
+      rule: rule && `${agent()}: ${rule}`,
+      judged: loop.turn?.calls.get(toolCallId)?.judged,
+      agents: [agent(), ...(from?.agents ?? [])],
+      session: from?.session ?? session,
+      input: from?.input ?? own?.input ?? null,
+    };
+  }
+
+  /** The answer goes through the log, as every answer does. */
+  #decide(toolCallId: ToolCallId, answer: ChildAnswer): Promise<void> {
+    const { decision, by, reason, input } = answer;
+    const key = `answer of the caller: ${toolCallId}`;
+    return decision === 'allow'
+      ? this.#options.decide({ type: 'approve', toolCallId, by, input }, key)
+      : this.#options.decide({ type: 'deny', toolCallId, by, reason }, key);
+  }
+
+  #noteAnswer(fact: Extract<Fact, { readonly type: 'approval_answered' }>): Promise<void> {
+    const { toolCallId, decision, reason, by, input } = fact;
+    return this.#options.parent.noteAnswer(toolCallId, { decision, reason, by, input });
+  }
+}

@@ -1,0 +1,175 @@
+import { setImmediate } from 'node:timers/promises';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
+import { call } from '../testing/model-script.ts';
+import { withMethods } from '../testing/test-doubles.ts';
+import { defineTool } from '../tool/define-tool.ts';
+
+const session = 's';
+
+/** A session that waits for the approval of two refunds. Commands arrive late, as from a database. */
+async function parkedSession() {
+  const refunded: string[] = [];
+  const problems: string[] = [];
+  const refund = defineTool({
+    name: 'refund_order',
+    description: 'Refunds an order',
+    input: z.object({ order: z.string() }),
+    execute: async ({ order }) => {
+      refunded.push(order);
+      return { order };
+    },
+  });
+  const inner = memoryLog();
+  const log = withMethods(inner, {
+    submit: async (...command) => {
+      for (let round = 0; round < 20; round++) await setImmediate();
+      return inner.submit(...command);
+    },
+  });
+  const calls = ['17', '18'].map((order) => call(`c${order}`, 'refund_order', { order }));
+  const provider = scriptedProvider([{ content: { parts: calls } }, 'Both are refunded.']);
+  const agent = createAgent({
+    ...{ provider, log, tools: [refund], whileAsking: 'park' },
+    approve: () => ({ decision: 'ask', reason: 'money', rule: 'refunds' }),
+    onDiagnostic: (problem) => void problems.push(problem),
+  });
+  const parked = await agent.run('Refund orders 17 and 18', { session }).result;
+  return { agent, log: inner, parked, problems, refunded };
+}
+
+describe('20.7: a parked run', () => {
+  test('20.7: continues if its calls are approved right after it is resumed', async () => {
+    const { agent, refunded } = await parkedSession();
+    const run = agent.resume(session);
+    await Promise.all([run.approve('c17'), run.approve('c18')]);
+    const { reason, text } = await run.result;
+    expect([reason, text]).toEqual(['stop', 'Both are refunded.']);
+    expect(refunded).toEqual(['17', '18']);
+  });
+
+  test('20.7: runs the approved call and parks for the other one', async () => {
+    const { agent, refunded } = await parkedSession();
+    const run = agent.resume(session);
+    await run.deny('c17', { reason: 'too old' });
+    const { reason, pendingApprovals, toolCalls } = await run.result;
+    expect([reason, refunded]).toEqual(['parked', []]);
+    expect(pendingApprovals.map(({ toolCallId }) => toolCallId)).toEqual(['c18']);
+    expect(toolCalls).toMatchObject([{ ok: false, toolCallId: 'c17', input: { order: '17' } }]);
+  });
+
+  test('20.7: stops if it is aborted right after it is resumed', async () => {
+    const { agent, refunded } = await parkedSession();
+    const run = agent.resume(session);
+    await run.abort('enough');
+    expect([(await run.result).reason, refunded]).toEqual(['aborted', []]);
+  });
+
+  test('20.7: says what waits, and continues after agent.approve and agent.deny', async () => {
+    const { agent, parked, refunded } = await parkedSession();
+    expect(parked.pendingApprovals).toEqual([
+      ...['17', '18'].map((order) => ({
+        ...{ toolCallId: `c${order}`, name: 'refund_order', input: { order } },
+        ...{ reason: 'money', rule: 'refunds' },
+      })),
+    ]);
+    const [first, second] = parked.pendingApprovals;
+    if (first === undefined || second === undefined) return expect.fail('two calls wait');
+    await agent.approve(session, first, { by: 'Ada', input: { order: '170' } });
+    await agent.deny(session, second.toolCallId, { reason: 'too old' });
+    const result = await agent.resume(session).result;
+    expect([result.reason, refunded]).toEqual(['stop', ['170']]);
+    expect(result.pendingApprovals).toEqual([]);
+    expect(result.toolCalls).toMatchObject([
+      { ok: true, toolCallId: 'c17', value: { order: '170' } },
+      { ok: false, toolCallId: 'c18', text: 'It was not allowed: too old' },
+    ]);
+  });
+
+  test('20.7: a run that has parked says how to decide', async () => {
+    const { agent } = await parkedSession();
+    const run = agent.resume(session);
+    await run.result;
+    const refused = { code: 'run_over', message: expect.stringContaining('agent.approve') };
+    await expect(run.approve('c17')).rejects.toMatchObject(refused);
+  });
+
+  test('20.7: a decision on a call that does not wait is refused with the calls that do', async () => {
+    const { agent } = await parkedSession();
+    const waiting = expect.stringContaining('These calls wait: c17, c18');
+    const refused = { code: 'no_such_call', message: waiting };
+    await expect(agent.approve(session, 'c19')).rejects.toMatchObject(refused);
+    await expect(agent.resume(session).deny('c19')).rejects.toMatchObject(refused);
+    await expect(agent.approve('nowhere', 'c17')).rejects.toMatchObject({
+      code: 'no_such_session',
+    });
+    for (const odd of [undefined, null, {}, ''])
+      await expect(agent.approve(session, odd as never)).rejects.toMatchObject({
+        code: 'bad_option',
+      });
+    await expect(agent.approve(session, 'c17', { until: 'sesion' as never })).rejects.toMatchObject(
+      {
+        ...{ code: 'bad_option', place: { option: 'until' } },
+      },
+    );
+    const misspelt = agent.approve(session, 'c17', { inputs: {} } as never);
+    await expect(misspelt).rejects.toMatchObject({
+      message: expect.stringContaining('Did you mean input?'),
+    });
+  });
+});
+
+describe('20.7: a command', () => {
+  test('20.7: of an unknown type is refused with the nearest type', async () => {
+    const { log } = await parkedSession();
+    const command = { type: 'aprove', toolCallId: 'c17' };
+    await expect(submitCommand(log, session, command as never)).rejects.toMatchObject({
+      ...{ name: 'AgentError', code: 'bad_command' },
+      message: expect.stringContaining('"aprove". Did you mean approve?'),
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['nothing', null, 'Known types: message, abort'],
+    ['no type', {}, 'Known types: message, abort'],
+    ['an unknown field', { type: 'abort', reasn: 'x' }, 'Did you mean reason?'],
+    ['a missing key', { type: 'withdraw' }, 'needs the field key'],
+    ['a missing rule', { type: 'revoke', rule: '' }, 'needs the field rule'],
+    ['an unknown time', { type: 'message', input: 'x', when: 'later' }, 'steer or follow_up'],
+    ['a foreign message', { type: 'message', input: { role: 'user' } }, 'Pass a text, or items'],
+    ['no call', { type: 'approve' }, 'result.pendingApprovals'],
+  ])(
+    '20.7: with %s is refused, and the message says what is right',
+    async (_what, command, hint) => {
+      const { log } = await parkedSession();
+      const before = (await log.info(session))?.through;
+      const submitted = submitCommand(log, session, command as never);
+      await expect(submitted).rejects.toThrow(hint);
+      expect((await log.info(session))?.through).toBe(before);
+    },
+  );
+
+  test('20.7: that is valid reaches the session once per key', async () => {
+    const { agent, log, refunded } = await parkedSession();
+    const approval = { type: 'approve', toolCallId: 'c17' } as const;
+    const first = await submitCommand(log, session, approval, { key: 'k' });
+    expect(await submitCommand(log, session, approval, { key: 'k' })).toEqual({
+      ...{ ...first, isRepeat: true, key: 'k' },
+    });
+    await submitCommand(log, session, { type: 'deny', toolCallId: 'c18', by: 'Ada' });
+    await submitCommand(log, session, { type: 'message', input: 'And hurry' });
+    expect((await agent.resume(session).result).items.length).toBeGreaterThan(0);
+    expect(refunded).toEqual(['17']);
+  });
+
+  test('20.7: of an unknown type that is on the log already is reported', async () => {
+    const { agent, log, problems } = await parkedSession();
+    await log.submit(session, { type: 'aprove', toolCallId: 'c17' }, 'k');
+    expect((await agent.resume(session).result).reason).toBe('parked');
+    expect(problems).toEqual([expect.stringContaining('"aprove". Did you mean approve?')]);
+  });
+});

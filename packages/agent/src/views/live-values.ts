@@ -1,0 +1,75 @@
+import { type AgentEvent, type PartId, PartialJson } from '@millrace/core';
+
+interface LiveValue {
+  readonly json: PartialJson;
+  /** Characters so far, and at the last event. */
+  length: number;
+  reported: number;
+}
+
+/**
+ * A long value is reported after each 256th of growth. A report copies the open containers, so the cost
+ * of all reports stays proportional to the length of the text.
+ */
+const reportedShare = 256;
+
+/**
+ * Adds `structured_updated` events to the events of a run while structured output streams as JSON text.
+ * The text is parsed once, as it arrives. The last event of a part has its final value.
+ */
+export class LiveValues {
+  readonly #open = new Map<PartId, LiveValue>();
+
+  /** Adds the event and the updates that follow from it to the list. */
+  add(event: AgentEvent, to: AgentEvent[]): void {
+    switch (event.type) {
+      case 'part_started':
+        if (event.kind === 'text' && event.mimeType === 'application/json')
+          this.#open.set(event.partId, { json: new PartialJson(), length: 0, reported: 0 });
+        break;
+      case 'assistant_text_delta':
+        to.push(event);
+        // Plain text ends here: no part is open.
+        if (this.#open.size > 0) this.#grow(event, to);
+        return;
+      case 'part_finished':
+        if (event.part?.kind === 'structured') to.push(updateOf(event, event.part.value));
+        this.#open.delete(event.partId);
+        break;
+      case 'part_retracted':
+        this.#open.delete(event.partId);
+        break;
+      // An attempt that is superseded leaves its parts open.
+      case 'response_started':
+      case 'run_finished':
+        this.#open.clear();
+        break;
+      default:
+    }
+    to.push(event);
+  }
+
+  #grow(
+    event: Extract<AgentEvent, { readonly type: 'assistant_text_delta' }>,
+    to: AgentEvent[],
+  ): void {
+    const live = this.#open.get(event.partId);
+    if (live === undefined) return;
+    const changes = live.json.feed(event.text);
+    live.length += event.text.length;
+    if (changes.length === 0) return;
+    if (live.length - live.reported < live.length / reportedShare) return;
+    live.reported = live.length;
+    const { value } = live.json;
+    if (value !== undefined) to.push(updateOf(event, value));
+  }
+}
+
+type PartEvent = Extract<AgentEvent, { readonly type: 'assistant_text_delta' | 'part_finished' }>;
+type Update = Extract<AgentEvent, { readonly type: 'structured_updated' }>;
+
+function updateOf(event: PartEvent, value: Update['value']): Update {
+  const { session, offset, time, turn, attempt, partId, itemId } = event;
+  const type = 'structured_updated';
+  return { type, session, offset, time, turn, attempt, partId, itemId, value };
+}

@@ -1,0 +1,176 @@
+import { type AgentEvent, decodeEvent, toolCallId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
+import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { call } from '../testing/model-script.ts';
+import { eventsOf } from '../testing/read-log.ts';
+import { session } from '../testing/test-agent.ts';
+import { defineTool } from '../tool/define-tool.ts';
+
+const weather = defineTool({
+  ...{ name: 'weather', description: 'The weather', input: z.object({ town: z.string() }) },
+  execute: async ({ town }) => `Rain in ${town}`,
+});
+const script = [
+  { content: { parts: ['Let me check.', call('c1', 'weather', { town: 'Bath' })] } },
+  'Take an umbrella.',
+] satisfies readonly ScriptEntry[];
+
+const start = (entries: readonly ScriptEntry[] = script, options: Partial<AgentOptions> = {}) =>
+  createAgent({
+    provider: scriptedProvider(entries, { pieces: 'character' }),
+    ...{ tools: [weather], approve: () => 'allow', ...options },
+  });
+
+async function readAll<T>(stream: ReadableStream<T>): Promise<readonly T[]> {
+  const values: T[] = [];
+  for await (const value of stream) values.push(value);
+  return values;
+}
+
+/** The messages that the AI SDK's client shows while it reads a response, and its errors. */
+async function show(response: Response, message?: UIMessage) {
+  const transport = new DefaultChatTransport({ fetch: async () => response });
+  const stream = await transport.reconnectToStream({ chatId: 'c' });
+  if (stream === null) throw new Error('The response has no stream');
+  const errors: string[] = [];
+  const onError = (error: unknown) => void errors.push(String(error));
+  const shown: UIMessage[] = [];
+  const from = message === undefined ? {} : { message: structuredClone(message) };
+  for await (const one of readUIMessageStream({ stream, onError, ...from })) shown.push(one);
+  return { shown, message: shown.at(-1), errors };
+}
+
+const toolPart = (message: UIMessage | undefined) =>
+  message?.parts.find(({ type }) => type === 'tool-weather');
+const textOf = (message: UIMessage | undefined) =>
+  message?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+describe('toReadableStream', () => {
+  test('has the same events as the run', async () => {
+    const run = start().run('Will it rain?');
+    await run.result;
+    const events = await readAll(run.toReadableStream());
+    expect(events).toEqual(await eventsOf(run));
+    expect(events.at(-1)?.type).toBe('run_finished');
+  });
+
+  test('takes an event only when its reader wants one, and does not stop the run', async () => {
+    const run = start().run('Will it rain?');
+    const reader = run.toReadableStream().getReader();
+    await reader.read();
+    await reader.cancel();
+    expect((await run.result).stop.reason).toBe('stop');
+  });
+
+  test('can be cancelled while the run waits', async () => {
+    const run = start(script, { approve: () => 'ask' }).run('Will it rain?');
+    const reader = run.toReadableStream().getReader();
+    let event: AgentEvent | undefined;
+    while (event?.type !== 'approval_asked') event = (await reader.read()).value;
+    const next = reader.read();
+    await reader.cancel();
+    expect(await next).toMatchObject({ done: true });
+    await run.abort();
+    expect((await run.result).stop.reason).toBe('aborted');
+  });
+});
+
+test('toEventStream has one event per frame, with its offset as id', async () => {
+  const run = start().run('Will it rain?');
+  await run.result;
+  const text = await new Response(run.toEventStream()).text();
+  const frames = text.split('\n\n').slice(0, -1);
+  const events = frames.map((frame) => {
+    const [, id, data = ''] = /^id: (\d+)\ndata: (.*)$/.exec(frame) ?? [];
+    const event = decodeEvent(data);
+    expect(`${event.offset}`).toBe(id);
+    return event;
+  });
+  expect(events).toEqual(await eventsOf(run));
+});
+
+describe('toUIMessageStreamResponse', () => {
+  test('is one message for the AI SDK, with the steps, the calls and their results', async () => {
+    const run = start().run('Will it rain?');
+    const response = run.toUIMessageStreamResponse({ headers: { 'x-chat': '1' } });
+    expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1');
+    expect(response.headers.get('x-chat')).toBe('1');
+    const { message, shown, errors } = await show(response);
+    expect(errors).toEqual([]);
+    expect(message?.id).toBe(`${run.session}.${run.id}`);
+    expect(textOf(message)).toBe('Let me check.Take an umbrella.');
+    expect(toolPart(message)).toMatchObject({
+      ...{ state: 'output-available', input: { town: 'Bath' }, output: 'Rain in Bath' },
+    });
+    // The client shows the message while it grows.
+    expect(shown.length).toBeGreaterThan(5);
+    // A late reader gets the same message.
+    expect((await show(run.toUIMessageStreamResponse())).message).toEqual(message);
+  });
+
+  test('ends when a call waits for an approval, and continues the message after the answer', async () => {
+    const run = start(script, { approve: () => 'ask' }).run('Will it rain?');
+    const first = await show(run.toUIMessageStreamResponse());
+    expect(toolPart(first.message)).toMatchObject({ state: 'approval-requested' });
+    await run.approve(toolCallId('c1'));
+    const messageId = first.message?.id;
+    const second = await show(run.toUIMessageStreamResponse({ messageId }), first.message);
+    expect([...first.errors, ...second.errors]).toEqual([]);
+    expect(second.message?.id).toBe(messageId);
+    expect(textOf(second.message)).toBe('Let me check.Take an umbrella.');
+    expect(second.message?.parts.filter(({ type }) => type === 'tool-weather')).toHaveLength(1);
+    expect(toolPart(second.message)).toMatchObject({ state: 'output-available' });
+  });
+
+  test('shows the whole message of a run that another process had started', async () => {
+    const log = memoryLog();
+    const options: Partial<AgentOptions> = { log, approve: () => 'ask' };
+    const leave = new AbortController();
+    const left = start(script, options).run('Will it rain?', { session, leave: leave.signal });
+    await show(left.toUIMessageStreamResponse());
+    leave.abort();
+    await left.result;
+    const resumed = start(script.slice(1), options).resume(session);
+    const { message } = await show(resumed.toUIMessageStreamResponse());
+    expect(toolPart(message)).toMatchObject({ state: 'approval-requested' });
+    expect(textOf(message)).toBe('Let me check.');
+    await resumed.approve(toolCallId('c1'));
+    const messageId = message?.id;
+    const second = await show(resumed.toUIMessageStreamResponse({ messageId }), message);
+    expect(textOf(second.message)).toBe('Let me check.Take an umbrella.');
+  });
+
+  test('is one message even if a follow-up starts another run', async () => {
+    const slow = { content: { parts: ['One.'] }, pauseMs: 5 };
+    const run = start([slow, 'Two.']).run('First');
+    const showing = show(run.toUIMessageStreamResponse());
+    await run.followUp('Second');
+    const { message, errors } = await showing;
+    expect([textOf(message), errors]).toEqual(['One.Two.', []]);
+  });
+
+  test('ends with an error if the run could not start or the model failed', async () => {
+    const log = memoryLog();
+    const driver = await log.open(session);
+    const held = start(script, { log }).run('Will it rain?', { session });
+    expect((await show(held.toUIMessageStreamResponse())).errors).toEqual([
+      expect.stringContaining('The run ended with an error: held'),
+    ]);
+    await driver.release();
+    const fault = { type: 'error', after: 0, error: 'auth' } as const;
+    const failed = start([{ content: { parts: ['No'] }, fault }]).run('Hello');
+    expect((await show(failed.toUIMessageStreamResponse())).errors).toHaveLength(1);
+  });
+
+  test('refuses unknown options', () => {
+    const run = start().run('Will it rain?');
+    const options = { mesageId: 'm' };
+    expect(() => run.toUIMessageStreamResponse(options as object)).toThrow(
+      'there is no option "mesageId"',
+    );
+  });
+});

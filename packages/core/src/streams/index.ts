@@ -1,0 +1,11 @@
+export { finishChunks, messageId, recordChunks, restateMessage } from './record-chunks.ts';
+export { encodeComment, encodeFrame, encodeRetry, type Frame, sseHeaders } from './sse.ts';
+export {
+  approvalAnswerChunks,
+  isStepItem,
+  pendingApprovalChunks,
+  restateStep,
+  stepsFrom,
+  waitsForApproval,
+} from './step-chunks.ts';
+export { encodeChunk, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';

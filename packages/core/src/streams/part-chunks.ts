@@ -1,0 +1,144 @@
+import { toBase64 } from '../codec/base64.ts';
+import { type FoldState, findOpen, type ItemState, type PartSlot } from '../fold/fold-state.ts';
+import type { OpenPart } from '../fold/open-part.ts';
+import { toArray } from '../fold/sequence.ts';
+import type { PartId, ToolCallId } from '../ids.ts';
+import type { FilePart, MediaPart, Part, ToolCallPart, ToolResultPart } from '../protocol/part.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** All chunks of a part in its current state. */
+export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly UiChunk[] {
+  if (part !== undefined) return wholeChunks(state, id, part);
+  const open = findOpen(state, id);
+  return open === undefined ? [] : [...beginChunks(open), ...textChunks(open, open.text)];
+}
+
+/** How a part streams. Undefined if it is sent only when it is complete. */
+export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
+  switch (begin.kind) {
+    case 'text':
+      // JSON is shown as a value, which is known only at its end.
+      return begin.mimeType === 'application/json' ? undefined : 'text';
+    case 'reasoning':
+      return 'reasoning';
+    case 'tool_call':
+      return 'call';
+    default:
+      return undefined;
+  }
+}
+
+export function beginChunks(open: OpenPart): readonly UiChunk[] {
+  const { id, begin } = open;
+  const kind = streamKind(open);
+  if (begin.kind === 'tool_call') return [toolInputStart(begin)];
+  return kind === 'text' || kind === 'reasoning' ? [{ type: `${kind}-start`, id }] : [];
+}
+
+function toolInputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
+  return { type: 'tool-input-start', toolCallId, toolName: name };
+}
+
+/** The chunks for appended text. Progress of a tool is not kept, because the result replaces it. */
+export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
+  const { id, begin } = open;
+  const kind = streamKind(open);
+  if (text === '') return [];
+  if (begin.kind === 'tool_call') {
+    return [{ type: 'tool-input-delta', toolCallId: begin.toolCallId, inputTextDelta: text }];
+  }
+  return kind === 'text' || kind === 'reasoning'
+    ? [{ type: `${kind}-delta`, id, delta: text }]
+    : [];
+}
+
+/** The chunks of a complete part. */
+export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly UiChunk[] {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning': {
+      const { kind, text } = part;
+      const delta: readonly UiChunk[] =
+        text === '' ? [] : [{ type: `${kind}-delta`, id, delta: text }];
+      return [{ type: `${kind}-start`, id }, ...delta, { type: `${kind}-end`, id }];
+    }
+    case 'tool_call':
+      return [toolInputStart(part), toolInputEnd(part)];
+    case 'tool_result':
+      return resultChunks(state, part);
+    case 'structured':
+      return [{ type: `data-${part.name ?? 'structured'}`, id, data: part.value }];
+    case 'custom':
+      return [{ type: 'data-custom', id, data: { name: part.name, value: part.value } }];
+    case 'media':
+    case 'file':
+      return [fileChunk(id, part)];
+  }
+}
+
+export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
+  const call = { toolCallId, toolName: name };
+  if (input !== undefined) return { type: 'tool-input-available', ...call, input };
+  const errorText = 'The arguments are not JSON, or were cut off';
+  return { type: 'tool-input-error', ...call, input: text, errorText };
+}
+
+/** Clients reject a result without its call, so a missing call is sent too. */
+function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[] {
+  const { toolCallId, name, text, value, isError } = part;
+  const result: UiChunk = isError
+    ? { type: 'tool-output-error', toolCallId, errorText: text }
+    : { type: 'tool-output-available', toolCallId, output: value === undefined ? text : value };
+  if (hasCall(state, toolCallId)) return [result];
+  const input = findCall(state, toolCallId)?.input ?? {};
+  return [{ type: 'tool-input-available', toolCallId, toolName: name, input }, result];
+}
+
+function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
+  const { source, mimeType: mediaType } = part;
+  switch (source.type) {
+    case 'bytes': {
+      const url = `data:${mediaType};base64,${toBase64(source.bytes)}`;
+      return { type: 'file', url, mediaType };
+    }
+    case 'url':
+      return { type: 'file', url: source.url, mediaType };
+    case 'blob': {
+      const name = part.kind === 'file' ? { name: part.name } : {};
+      const blob = { blob: source.hash, length: source.length };
+      return { type: 'data-file', id, data: { ...name, mediaType, ...blob } };
+    }
+    case 'provider_file': {
+      const name = part.kind === 'file' ? { name: part.name } : {};
+      const file = { provider: source.provider, fileId: source.id };
+      return { type: 'data-file', id, data: { ...name, mediaType, ...file } };
+    }
+  }
+}
+
+/** The items of the current run, in order. */
+export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
+  return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
+}
+
+/** True if the current message contains the call. */
+export function hasCall(state: FoldState, id: ToolCallId): boolean {
+  return itemsOfRun(state).some(({ parts }) =>
+    parts.some((slot) => {
+      const { part } = slot;
+      if (part !== undefined) return part.kind === 'tool_call' && part.toolCallId === id;
+      const begin = findOpen(state, slot.id)?.begin;
+      return begin?.kind === 'tool_call' && begin.toolCallId === id;
+    }),
+  );
+}
+
+/** Finds a call in any run. */
+function findCall(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
+  for (const { parts } of toArray(state.items).toReversed()) {
+    for (const { part } of parts) {
+      if (part?.kind === 'tool_call' && part.toolCallId === id) return part;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,50 @@
+/** One event of an SSE stream. */
+export interface Frame {
+  /**
+   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame
+   * without an id.
+   */
+  readonly id?: string | undefined;
+  readonly event?: string | undefined;
+  /** One line of JSON. */
+  readonly data: string;
+}
+
+/** Response headers of a stream. They disable buffering, caching and compression by proxies. */
+export const sseHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+  'x-content-type-options': 'nosniff',
+};
+
+const lineEnd = /\r\n|\r|\n/;
+const lineEnds = /[\r\n]+/g;
+
+/**
+ * Encodes a frame. The id comes first, so that a frame can be found inside encoded bytes.
+ */
+export function encodeFrame({ id, event, data }: Frame): string {
+  const head = `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}`;
+  if (!hasLineEnd(data)) return `${head}data: ${data}\n\n`;
+  const lines = data.split(lineEnd).map((line) => `data: ${line}\n`);
+  return `${head}${lines.join('')}\n`;
+}
+
+/** Encodes a comment. Clients ignore it; it keeps idle connections open. */
+export function encodeComment(text: string): string {
+  return `: ${oneLine(text)}\n\n`;
+}
+
+/** Encodes the time that a client waits before it reconnects. */
+export function encodeRetry(ms: number): string {
+  return `retry: ${Math.max(0, Math.round(ms))}\n\n`;
+}
+
+function hasLineEnd(text: string): boolean {
+  return text.includes('\n') || text.includes('\r');
+}
+
+function oneLine(text: string): string {
+  return hasLineEnd(text) ? text.replace(lineEnds, ' ') : text;
+}

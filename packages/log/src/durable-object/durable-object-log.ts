@@ -1,0 +1,75 @@
+import { type Clock, systemClock } from '../contract/clock.ts';
+import type { Log } from '../contract/log.ts';
+import { LogError } from '../contract/log-error.ts';
+import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
+import type { ProcessIdentity } from '../storage/rows.ts';
+import { DurableObjectStore } from './durable-object-store.ts';
+import type { DurableObjectStorage } from './sql-tables.ts';
+
+export type { DurableObjectStorage, SqlCursor } from './sql-tables.ts';
+
+/** Options of `durableObjectLog`. */
+export interface DurableObjectLogOptions
+  extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus'> {
+  /** The storage of the object: `ctx.storage`. Its class must be declared with SQLite. */
+  readonly storage: DurableObjectStorage;
+}
+
+/** A log in a Durable Object, with maintenance operations. */
+export interface DurableObjectLog extends Log {
+  /** Number of transactions so far, for measurements. */
+  readonly transactions: number;
+  /**
+   * Deletes blobs that were stored more than a day ago and never referenced. Returns their number.
+   */
+  vacuum(): Promise<number>;
+}
+
+/** The instance that stored an unreferenced blob this long ago is assumed gone. */
+const unreferencedBlobMs = 24 * 3_600_000;
+
+const known: ReadonlySet<string> = new Set(['storage', 'clock', 'commitIntervalMs', 'bus']);
+
+/**
+ * Opens a log in the SQLite database of a Durable Object. Its tables start with `millrace_`. After
+ * the object was evicted, the log continues with the stored sessions. Use one object per user or per
+ * session, because each object runs on one thread.
+ *
+ * @example class Chat extends DurableObject { log = durableObjectLog({ storage: this.ctx.storage }); }
+ */
+export function durableObjectLog(options: DurableObjectLogOptions): DurableObjectLog {
+  return new DurableObjectStoreLog(options);
+}
+
+class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
+  readonly #store: DurableObjectStore;
+  readonly #clock: Clock;
+
+  constructor({ storage, ...options }: DurableObjectLogOptions) {
+    for (const name of Object.keys(options)) if (!known.has(name)) throw unknownOption(name);
+    if (typeof storage?.sql?.exec !== 'function') throw notSqlite();
+    const store = new DurableObjectStore(storage);
+    const { instance } = store;
+    // The platform starts a new instance only after the old one is gone, so its leases are free.
+    const isAlive = ({ started }: ProcessIdentity) =>
+      started === instance.started ? undefined : false;
+    super(store, { ...options, process: instance, isAlive });
+    this.#store = store;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async vacuum(): Promise<number> {
+    return this.#store.deleteForgottenBlobs(this.#clock.now() - unreferencedBlobMs);
+  }
+}
+
+function unknownOption(name: string): LogError {
+  const message = `Cannot use the option ${name}: the options are ${[...known].join(', ')}`;
+  return new LogError('bad_option', message, { name });
+}
+
+function notSqlite(): LogError {
+  const message =
+    'Cannot open a log in this storage: it has no SQLite. Pass ctx.storage, and declare the class with new_sqlite_classes';
+  return new LogError('bad_option', message, { name: 'storage' });
+}

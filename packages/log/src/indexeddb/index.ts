@@ -1,0 +1,1 @@
+export { type IndexedDbLog, type IndexedDbLogOptions, indexedDbLog } from './indexeddb-log.ts';

@@ -1,0 +1,78 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
+
+/**
+ * What a transaction has read about a session. The session is locked, so this stays valid until the
+ * commit.
+ */
+export interface FetchedSession {
+  readonly row: SessionRow;
+  readonly producers: Map<string, ProducerRow | undefined>;
+  readonly commands: Map<string, CommandRow | undefined>;
+  /** The records after the offset `after`, up to the last. */
+  records: FetchedRecords | undefined;
+  /** How many of the session's records reference each blob. */
+  blobs: ReadonlyMap<string, number> | undefined;
+}
+
+interface FetchedRecords {
+  readonly after: number;
+  readonly records: readonly LogRecord[];
+  /** The offset ranges of the rows that contain the records. */
+  readonly places: readonly { readonly first: number; readonly last: number }[];
+}
+
+/** Everything that a transaction has read. */
+export class FetchedRows {
+  readonly sessions: Map<SessionId, FetchedSession | undefined> = new Map();
+  /** Allocated numbers that are not used yet, in order. */
+  readonly epochs: number[] = [];
+  readonly made: number[] = [];
+
+  putSession(session: SessionId, row: SessionRow | undefined): void {
+    const none = { producers: new Map(), commands: new Map() };
+    const found = row && { row, ...none, records: undefined, blobs: undefined };
+    this.sessions.set(session, found);
+  }
+}
+
+/** A row that the work needs and that was not fetched. */
+export type RowRequest =
+  | { readonly what: 'session'; readonly session: SessionId }
+  | { readonly what: 'producer'; readonly session: SessionId; readonly name: string }
+  | { readonly what: 'command'; readonly session: SessionId; readonly name: string }
+  /** All records after an offset, including those in the same row before it. */
+  | { readonly what: 'records'; readonly session: SessionId; readonly after: number }
+  | { readonly what: 'blobs'; readonly session: SessionId }
+  | { readonly what: 'epoch' }
+  | { readonly what: 'made' };
+
+/**
+ * Thrown through the work to request a row. The work then runs again with that row. Callers never
+ * see this error.
+ */
+export class NotFetchedError extends Error {
+  readonly request: RowRequest;
+
+  constructor(request: RowRequest) {
+    super(`the ${request.what} was not fetched`);
+    this.request = request;
+  }
+}
+
+/** The requests of one kind. */
+export type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: What }>;
+
+/** The sessions among the requested rows. */
+export function requestedSessions(requests: readonly RowRequest[]): readonly SessionId[] {
+  return [
+    ...new Set(
+      requests.flatMap((request) => (request.what === 'session' ? [request.session] : [])),
+    ),
+  ];
+}
+
+/** Keeps fetched records. Several requests may overlap, and the largest one stays. */
+export function keepRecords(owner: FetchedSession, records: FetchedRecords): void {
+  if (owner.records === undefined || owner.records.after > records.after) owner.records = records;
+}

@@ -1,0 +1,175 @@
+import type { Clock } from '../contract/clock.ts';
+import {
+  type CommitJob,
+  type CommitListener,
+  type CommitQueue,
+  type JobOutcome,
+  rejectJob,
+  runJob,
+} from '../engine/commit-queue.ts';
+import type { OnCommitPoint, StoreTransaction } from '../storage/record-store.ts';
+
+import { type FetchedRows, NotFetchedError, type RowRequest } from './fetched-rows.ts';
+import { TransactionDraft } from './transaction-draft.ts';
+
+/**
+ * The result of running the work on the fetched rows: requests for missing rows, or the draft to
+ * write.
+ */
+export interface WorkPass {
+  readonly requests: readonly RowRequest[];
+  readonly draft: TransactionDraft;
+  readonly outcomes: readonly JobOutcome[];
+}
+
+/** Runs transactions in a store that answers asynchronously. */
+export interface PrefetchWriter {
+  /** True if the last transaction began, so that its failure may be caused by its own work. */
+  readonly hasBegun: boolean;
+  /**
+   * Runs one transaction. It fetches the requested rows and runs the work again until nothing is
+   * missing, and then writes the draft.
+   */
+  transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]>;
+  /** True if other work would fail for the same reason, so that a retry has no use. */
+  affectsAllWrites(error: unknown): boolean;
+  close(): Promise<void>;
+}
+
+interface CommitOptions {
+  readonly writer: PrefetchWriter;
+  readonly clock: Clock;
+  /** Minimum time between the starts of two transactions. */
+  readonly intervalMs: number;
+  readonly onPoint?: OnCommitPoint | undefined;
+}
+
+/** Limits the duration of a transaction and the number of its locks. */
+const maxJobsPerTransaction = 1024;
+
+/**
+ * A commit queue for stores that answer asynchronously. It runs the work of all sessions of this process in one transaction
+ * at a time. The first starts immediately, the next ones once per interval.
+ */
+export class PrefetchCommitQueue implements CommitQueue {
+  readonly #options: CommitOptions;
+  #jobs: CommitJob[] = [];
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #isScheduled = false;
+  #cancel: () => void = () => {};
+  /** The current transaction. */
+  #running: Promise<void> | undefined;
+  #closed: Error | undefined;
+  transactions = 0;
+  round = 0;
+
+  constructor(options: CommitOptions) {
+    this.#options = options;
+  }
+
+  run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.assertOpen();
+      this.#jobs.push({ ...listener, work, resolve, reject } as CommitJob);
+      this.#schedule();
+    });
+  }
+
+  assertOpen(): void {
+    if (this.#closed !== undefined) throw this.#closed;
+  }
+
+  get isQuiet(): boolean {
+    return this.#running === undefined && this.#jobs.length === 0;
+  }
+
+  async flush(): Promise<void> {
+    while (!this.isQuiet) {
+      if (this.#running === undefined) this.#start();
+      await this.#running;
+    }
+  }
+
+  async close(why: Error): Promise<void> {
+    this.#closed = why;
+    await this.flush();
+    await this.#options.writer.close();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#running !== undefined || this.#jobs.length === 0) return;
+    const { clock, intervalMs } = this.#options;
+    const waitMs = this.#lastAt + intervalMs - clock.now();
+    this.#isScheduled = true;
+    const start = () => {
+      if (this.#isScheduled) this.#start();
+    };
+    // Calls from one synchronous block share a transaction. A full transaction starts without
+    // waiting.
+    const isFull = this.#jobs.length >= maxJobsPerTransaction;
+    if (intervalMs === 0 || waitMs <= 0 || isFull) return queueMicrotask(start);
+    // The minimum prevents a long wait if the system clock is set back.
+    this.#cancel = clock.after(Math.min(waitMs, intervalMs), start);
+  }
+
+  #start(): void {
+    this.#cancel();
+    this.#isScheduled = false;
+    if (this.#running !== undefined) return;
+    this.#lastAt = this.#options.clock.now();
+    const jobs = this.#jobs.splice(0, maxJobsPerTransaction);
+    if (jobs.length === 0) return;
+    this.#running = this.#commit(jobs).finally(() => {
+      this.#running = undefined;
+      this.#schedule();
+    });
+  }
+
+  async #commit(jobs: readonly CommitJob[]): Promise<void> {
+    let outcomes: readonly JobOutcome[];
+    this.transactions++;
+    try {
+      outcomes = await this.#options.writer.transact((fetched) => this.#pass(jobs, fetched));
+    } catch (error) {
+      // One failing job must not fail the others, so each is retried alone. If the store is
+      // unreachable, all fail.
+      const { writer } = this.#options;
+      const isOnesOwn = writer.hasBegun && !writer.affectsAllWrites(error);
+      if (jobs.length > 1 && isOnesOwn) for (const job of jobs) await this.#commit([job]);
+      else for (const job of jobs) rejectJob(job, error);
+      return;
+    }
+    for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
+  }
+
+  /**
+   * Runs all jobs on the fetched rows. After the first missing row, the other jobs run only to
+   * collect their requests.
+   */
+  #pass(jobs: readonly CommitJob[], fetched: FetchedRows): WorkPass {
+    this.round++;
+    const draft = new TransactionDraft(fetched);
+    const outcomes: JobOutcome[] = [];
+    const requests: RowRequest[] = [];
+    for (const job of jobs) {
+      try {
+        if (requests.length === 0) outcomes.push(runJob(job, draft));
+        else job.work(draft);
+      } catch (error) {
+        if (error instanceof NotFetchedError) requests.push(error.request);
+        // An error on an incomplete draft has no meaning.
+        else if (requests.length === 0) throw error;
+      }
+    }
+    return { requests: requests, draft, outcomes };
+  }
+
+  #answer(job: CommitJob, outcome: JobOutcome | undefined): void {
+    const { onPoint } = this.#options;
+    if (outcome === undefined || 'error' in outcome) return rejectJob(job, outcome?.error);
+    onPoint?.('before-tell');
+    job.onCommitted?.(outcome.value);
+    onPoint?.('after-tell');
+    job.resolve(outcome.value);
+  }
+}

@@ -1,0 +1,132 @@
+import type { LogRecord, SessionId } from '@millrace/core';
+import type { StoreTransaction } from '../storage/record-store.ts';
+import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
+import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
+import { BlobChanges, SessionDraft } from './session-draft.ts';
+
+/**
+ * A transaction in memory: the fetched rows and the changes to write. Reading a row that was not
+ * fetched throws `NotFetchedError`.
+ */
+export class TransactionDraft implements StoreTransaction {
+  readonly #fetched: FetchedRows;
+  readonly #sessions = new Map<SessionId, SessionDraft>();
+  readonly blobChanges: BlobChanges = new BlobChanges();
+  /** The generation numbers of deleted sessions. */
+  readonly deletedSessions: Set<number> = new Set();
+  #epochs = 0;
+  #made = 0;
+
+  constructor(fetched: FetchedRows) {
+    this.#fetched = fetched;
+  }
+
+  get sessionDrafts(): Iterable<SessionDraft> {
+    return this.#sessions.values();
+  }
+
+  /** True if there is anything to write. */
+  get hasChanged(): boolean {
+    const { puts, dropped } = this.blobChanges;
+    const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);
+    return hasSessions || this.deletedSessions.size > 0 || puts.size > 0 || dropped.size > 0;
+  }
+
+  session(session: SessionId): SessionRow | undefined {
+    return this.#draft(session).row;
+  }
+
+  producer(session: SessionId, producer: string): ProducerRow | undefined {
+    return this.#draft(session).producer(producer);
+  }
+
+  command(session: SessionId, key: string): CommandRow | undefined {
+    return this.#draft(session).command(key);
+  }
+
+  /** Returns all records, because they are already in memory. */
+  records(session: SessionId, after: number): readonly LogRecord[] {
+    return this.#draft(session).records(after);
+  }
+
+  blobsOf(session: SessionId): readonly string[] {
+    return this.#draft(session).blobs();
+  }
+
+  nextEpoch(): number {
+    const number = this.#fetched.epochs[this.#epochs++];
+    if (number === undefined) throw new NotFetchedError({ what: 'epoch' });
+    return number;
+  }
+
+  nextSession(): number {
+    const number = this.#fetched.made[this.#made++];
+    if (number === undefined) throw new NotFetchedError({ what: 'made' });
+    return number;
+  }
+
+  putSession(row: SessionRow): void {
+    this.#draft(row.session).putRow(row);
+  }
+
+  putProducer(row: ProducerRow): void {
+    this.#change(row.session).producers.set(row.producer, row);
+  }
+
+  putCommand(session: SessionId, key: string, row: CommandRow): void {
+    this.#change(session).commands.set(key, row);
+  }
+
+  insert(session: SessionId, records: readonly LogRecord[]): void {
+    this.#change(session).insert(records);
+  }
+
+  replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
+    this.#change(session).replace(first, last, records);
+  }
+
+  deleteSession(session: SessionId): void {
+    const stored = this.#fetched.sessions.get(session);
+    if (stored !== undefined) this.deletedSessions.add(stored.row.made);
+    const empty = new SessionDraft(session, undefined, this.blobChanges);
+    empty.hasChanged = true;
+    this.#sessions.set(session, empty);
+  }
+
+  putBlob(hash: string, bytes: Uint8Array, now: number): void {
+    this.blobChanges.put(hash, bytes, now);
+  }
+
+  deleteUnusedBlobs(hashes: readonly string[]): void {
+    for (const hash of hashes) this.blobChanges.dropped.add(hash);
+  }
+
+  // The engine never calls these inside a transaction.
+  sessions(): never {
+    throw new TypeError('a transaction does not list sessions');
+  }
+
+  blob(): never {
+    throw new TypeError('a transaction does not read blobs');
+  }
+
+  blobSlice(): never {
+    throw new TypeError('a transaction does not read blobs');
+  }
+
+  #change(session: SessionId): SessionDraft {
+    const draft = this.#draft(session);
+    draft.hasChanged = true;
+    return draft;
+  }
+
+  #draft(session: SessionId): SessionDraft {
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    if (!this.#fetched.sessions.has(session))
+      throw new NotFetchedError({ what: 'session', session });
+    const draft = new SessionDraft(session, this.#fetched.sessions.get(session), this.blobChanges);
+    this.#sessions.set(session, draft);
+    return draft;
+  }
+}

@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http';
+import type { HttpRequest } from '../../contract/http.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import { bodyTooLarge } from '../error-reply.ts';
+
+/** A request of Node, possibly after other code of the framework has handled it. */
+type FrameworkRequest = IncomingMessage & {
+  /** Set by Express and others: the URL before the framework removed the path of a mount point. */
+  readonly originalUrl?: unknown;
+  /** Set by body parsers. */
+  readonly body?: unknown;
+};
+
+/** Converts a request of Node. */
+export function fromNodeRequest(source: IncomingMessage, basePath: string): HttpRequest {
+  const { originalUrl, body } = source as FrameworkRequest;
+  const { method = 'GET', headers, rawHeaders, socket } = source;
+  const rawUrl = source.url ?? '';
+  const url = basePath !== '' && typeof originalUrl === 'string' ? originalUrl : rawUrl;
+  const length = headers['content-length'];
+  const hasLength = length !== undefined && length !== '0';
+  // A parser has read the body already. Some parsers set an empty object if there was none.
+  const parsed = source.readableEnded && body !== undefined ? toBytes(body) : undefined;
+  let headBytes = rawUrl.length;
+  for (const text of rawHeaders) headBytes += text.length + 2;
+  return {
+    ...{ method, url, basePath, headers, headBytes, source },
+    hasSeveralHosts: (source.headersDistinct['host']?.length ?? 0) > 1,
+    hasBody: hasLength || headers['transfer-encoding'] !== undefined,
+    address: socket.remoteAddress ?? 'unknown',
+    readBody: async (maxBytes, signal) => {
+      if (parsed === undefined) return readStream(source, maxBytes, signal);
+      if (parsed.length > maxBytes) throw bodyTooLarge();
+      return parsed;
+    },
+  };
+}
+
+/** The body as bytes, after a parser of the framework has read it. */
+function toBytes(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function readStream(
+  source: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (source.readableEnded) return Promise.resolve(Buffer.alloc(0));
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const onData = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > maxBytes) return reject(bodyTooLarge());
+    chunks.push(chunk);
+  };
+  const onEnd = () => resolve(Buffer.concat(chunks));
+  const onLost = () => reject(connectionLost());
+  const onAbort = () => reject(signal.reason);
+  source.on('data', onData);
+  source.once('end', onEnd);
+  source.on('error', onLost);
+  source.once('close', onLost);
+  signal.addEventListener('abort', onAbort);
+  return promise.finally(() => {
+    source.off('data', onData);
+    source.off('end', onEnd);
+    source.off('close', onLost);
+    signal.removeEventListener('abort', onAbort);
+    // The rest of a refused body is discarded. The listener for errors stays, because a connection
+    // can still break.
+    source.resume();
+  });
+}
+
+/** The client disconnected. The server did not fail. */
+function connectionLost(): ServerError {
+  const message = 'Cannot read the body: the connection closed before its end';
+  return new ServerError('bad_request', message);
+}

@@ -1,0 +1,232 @@
+import { EventEmitter } from 'node:events';
+import type { HttpRequest, HttpResponse } from '../../contract/http.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import { bodyTooLarge } from '../error-reply.ts';
+
+/** Converts a request of the Fetch API. Its connection is unknown, and so is the client's address. */
+export function fromWebRequest(source: Request, basePath: string): HttpRequest {
+  const { method, body } = source;
+  const { pathname, search, host } = new URL(source.url);
+  const headers: Record<string, string> = {};
+  let headBytes = pathname.length + search.length;
+  for (const [name, value] of source.headers) {
+    headers[name] = value;
+    headBytes += name.length + value.length + 4;
+  }
+  headers['host'] ??= host;
+  return {
+    ...{ method, url: `${pathname}${search}`, basePath, headers, headBytes, source },
+    // `Headers` joins repeated headers. The result is not a valid host name.
+    hasSeveralHosts: false,
+    hasBody: body !== null,
+    address: 'unknown',
+    readBody: (maxBytes, signal) => readWebBody(source, maxBytes, signal),
+  };
+}
+
+async function readWebBody(
+  { body, bodyUsed }: Request,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (bodyUsed) throw bodyRead();
+  const chunks: Uint8Array[] = [];
+  if (body === null) return Buffer.alloc(0);
+  const reader = body.getReader();
+  const cancel = () => void reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener('abort', cancel);
+  try {
+    for (let length = 0; ; ) {
+      const next = await reader.read().catch(() => undefined);
+      signal.throwIfAborted();
+      if (next === undefined) throw bodyLost();
+      if (next.done) return Buffer.concat(chunks);
+      length += next.value.length;
+      if (length > maxBytes) throw bodyTooLarge();
+      chunks.push(next.value);
+    }
+  } catch (error) {
+    cancel();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+function bodyRead(): ServerError {
+  const message =
+    'Cannot read the body: it was read before. Pass the request to `fetch` unread, or a clone of it';
+  return new ServerError('bad_request', message);
+}
+
+function bodyLost(): ServerError {
+  const message = 'Cannot read the body: the connection closed before its end';
+  return new ServerError('bad_request', message);
+}
+
+/** Bytes that wait in a response before `write` returns false, as in Node. */
+const highWaterMark = 16_384;
+/** Statuses whose responses cannot have a body. */
+const bodilessStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Nobody receives this status: the client has disconnected before the response began. */
+const clientClosedStatus = 499;
+
+/**
+ * A response that becomes a `Response`. A body that is written at once becomes its bytes. Otherwise
+ * the body is a stream, and its reader sets the pace: `write` returns false while
+ * `highWaterMark` bytes wait. If the reader cancels it, or the request is aborted, the response
+ * closes.
+ */
+export class WebResponse extends EventEmitter implements HttpResponse {
+  /** Resolves when the response begins. */
+  readonly response: Promise<Response>;
+  readonly #resolve: (response: Response) => void;
+  readonly #headers = new Headers();
+  readonly #signal: AbortSignal;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #statusCode = 200;
+  #headersSent = false;
+  #isEnding = false;
+  #isClosed = false;
+  #destroyed = false;
+  #needsDrain = false;
+
+  constructor(signal: AbortSignal) {
+    super();
+    // Each viewer and limit listens. Their number does not grow.
+    this.setMaxListeners(0);
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    this.response = promise;
+    this.#resolve = resolve;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#onAbort);
+    if (signal.aborted) this.destroy();
+  }
+
+  get statusCode(): number {
+    return this.#statusCode;
+  }
+
+  get headersSent(): boolean {
+    return this.#headersSent;
+  }
+
+  get destroyed(): boolean {
+    return this.#destroyed;
+  }
+
+  get writableLength(): number {
+    const { desiredSize } = this.#controller ?? {};
+    return typeof desiredSize === 'number' ? highWaterMark - desiredSize : 0;
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.#needsDrain;
+  }
+
+  setHeader(name: string, value: string): void {
+    // The framework that has the connection decides how long it is used.
+    if (name !== 'connection') this.#headers.set(name, value);
+  }
+
+  writeHead(status: number, headers: Readonly<Record<string, string | number>> = {}): this {
+    this.#statusCode = status;
+    this.#headersSent = true;
+    for (const [name, value] of Object.entries(headers)) this.setHeader(name, String(value));
+    return this;
+  }
+
+  flushHeaders(): void {
+    this.#headersSent = true;
+    this.#open();
+  }
+
+  write(chunk: string | Uint8Array): boolean {
+    if (this.#isEnding || this.#destroyed) return false;
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    const controller = this.#open();
+    if (bytes.length > 0) controller.enqueue(bytes);
+    this.#needsDrain = (controller.desiredSize ?? 0) <= 0;
+    return !this.#needsDrain;
+  }
+
+  end(chunk?: string | Uint8Array): void {
+    if (this.#isEnding || this.#destroyed) return;
+    if (this.#controller === undefined) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk ?? null);
+      this.#isEnding = true;
+      this.#begin(bytes as Uint8Array<ArrayBuffer> | null);
+      return this.#close();
+    }
+    if (chunk !== undefined) this.write(chunk);
+    this.#isEnding = true;
+    this.#closeIfRead();
+  }
+
+  destroy(): void {
+    if (this.#isClosed || this.#destroyed) return;
+    this.#destroyed = true;
+    if (this.#controller === undefined) {
+      this.#statusCode = clientClosedStatus;
+      this.#begin(null);
+    } else {
+      const message =
+        'Cannot send the rest of the response: the server disconnected. Request it again';
+      this.#controller.error(new ServerError('unavailable', message));
+    }
+    this.#close();
+  }
+
+  /** Begins a response whose body is a stream. */
+  #open(): ReadableStreamDefaultController<Uint8Array> {
+    if (this.#controller !== undefined) return this.#controller;
+    const pull = () => this.#onPull();
+    const cancel = () => this.#onCancel();
+    const strategy = new ByteLengthQueuingStrategy({ highWaterMark });
+    const body = new ReadableStream<Uint8Array>({ start: this.#onStart, pull, cancel }, strategy);
+    this.#begin(body);
+    // `start` is called synchronously.
+    return this.#controller as unknown as ReadableStreamDefaultController<Uint8Array>;
+  }
+
+  #begin(body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null): void {
+    this.#headersSent = true;
+    const status = this.#statusCode;
+    const isBodiless = bodilessStatuses.has(status);
+    this.#resolve(new Response(isBodiless ? null : body, { status, headers: this.#headers }));
+  }
+
+  /** The reader wants more. */
+  #onPull(): void {
+    if (this.#isEnding) return this.#closeIfRead();
+    if (!this.#needsDrain) return;
+    this.#needsDrain = false;
+    this.emit('drain');
+  }
+
+  /** Closing waits until everything was read, so that `close` means the same as for a socket. */
+  #closeIfRead(): void {
+    if (this.#isClosed || this.writableLength > 0) return;
+    this.#controller?.close();
+    this.#close();
+  }
+
+  #onCancel(): void {
+    this.#destroyed = true;
+    this.#close();
+  }
+
+  #onStart = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    this.#controller = controller;
+  };
+
+  #onAbort = (): void => this.destroy();
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    // After the current caller, as Node does.
+    queueMicrotask(() => this.emit('close'));
+  }
+}

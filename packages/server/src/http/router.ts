@@ -1,0 +1,131 @@
+import { parse } from 'node:querystring';
+import { ServerError } from '../contract/server-error.ts';
+import type { Route } from './route.ts';
+
+/** A route, and the values of the parameters in its path. */
+export interface FoundRoute {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** One step of all paths that have the same steps before it. */
+interface PathNode {
+  readonly steps: Map<string, PathNode>;
+  /** The next step, if it is a parameter such as `{task_id}`. */
+  param?: PathNode;
+  /** Routes whose path ends here, by method. */
+  readonly routes: Map<string, Route>;
+  /** Routes that end with `*` here, by method. */
+  readonly wildcards: Map<string, Route>;
+}
+
+/** Finds the route of a request by its method and path. A constant step wins over a parameter. */
+export class Router {
+  readonly #root = createNode();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) this.#add(route);
+  }
+
+  #add(route: Route): void {
+    let node = this.#root;
+    for (const step of stepsOf(route.path)) {
+      if (step === '*') return void node.wildcards.set(route.method, route);
+      node = nextNode(node, step);
+    }
+    if (node.routes.has(route.method))
+      throw new Error(`${route.method} ${route.path} is defined twice`);
+    node.routes.set(route.method, route);
+  }
+
+  /** Throws `bad_request` if the path is not valid percent-encoding. */
+  find(method: string, path: string): FoundRoute | undefined {
+    const steps = stepsOf(path).map(decodeStep);
+    const route = findRoute(this.#root, method, steps, 0);
+    return route && { route, params: paramsOf(route, steps) };
+  }
+}
+
+function createNode(): PathNode {
+  return { steps: new Map(), routes: new Map(), wildcards: new Map() };
+}
+
+function nextNode(node: PathNode, step: string): PathNode {
+  if (step.startsWith('{')) {
+    node.param ??= createNode();
+    return node.param;
+  }
+  const next = node.steps.get(decodeStep(step)) ?? createNode();
+  node.steps.set(decodeStep(step), next);
+  return next;
+}
+
+/** The depth is bounded by the longest path of a route. */
+function findRoute(
+  node: PathNode,
+  method: string,
+  steps: readonly string[],
+  at: number,
+): Route | undefined {
+  const step = steps[at];
+  if (step === undefined) return node.routes.get(method);
+  const constant = node.steps.get(step);
+  const found = constant && findRoute(constant, method, steps, at + 1);
+  if (found !== undefined) return found;
+  const param = step === '' ? undefined : node.param;
+  return (param && findRoute(param, method, steps, at + 1)) ?? node.wildcards.get(method);
+}
+
+function paramsOf({ path }: Route, steps: readonly string[]): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {};
+  for (const [at, step] of stepsOf(path).entries())
+    if (step.startsWith('{')) params[step.slice(1, -1)] = steps[at] ?? '';
+  return params;
+}
+
+function stepsOf(path: string): readonly string[] {
+  return path.slice(1).split('/');
+}
+
+function decodeStep(step: string): string {
+  if (!step.includes('%')) return step;
+  try {
+    return decodeURIComponent(step);
+  } catch (cause) {
+    throw badPath(cause);
+  }
+}
+
+function badPath(cause: unknown): ServerError {
+  const message = 'Cannot read the path: its percent-encoding is invalid';
+  return new ServerError('bad_request', message, {}, { cause });
+}
+
+/** The parts of a URL without its origin. */
+interface RequestTarget {
+  readonly path: string;
+  readonly query: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns the path below the base path, and the query. Undefined if the URL is not below the base
+ * path.
+ */
+export function readTarget(url: string, basePath: string): RequestTarget | undefined {
+  const [beforeHash = ''] = url.split('#', 1);
+  const queryAt = beforeHash.indexOf('?');
+  const path = queryAt < 0 ? beforeHash : beforeHash.slice(0, queryAt);
+  if (path !== basePath && !path.startsWith(`${basePath}/`)) return undefined;
+  const query = queryAt < 0 ? '' : beforeHash.slice(queryAt + 1);
+  // The size of the URL is limited, and so is the number of its fields.
+  const fields = query === '' ? {} : parse(query, '&', '=', { maxKeys: 0 });
+  return { path: path.slice(basePath.length) || '/', query: fields };
+}
+
+/** Checks a base path, and returns it without a slash at its end. */
+export function checkBasePath(basePath: string): string {
+  const path = basePath.replace(/\/$/, '');
+  if (path === '' || /^(?:\/[\w.~-]+)+$/.test(path)) return path;
+  const message = `Cannot use the base path ${JSON.stringify(basePath).slice(0, 100)}. Write it like /api/agents: letters, digits and . _ ~ - between slashes`;
+  throw new ServerError('invalid', message);
+}

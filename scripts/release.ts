@@ -1,0 +1,172 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRegistry } from './packages/local-registry.ts';
+import { faultsOf, type PackedPackage, packAll } from './packages/pack.ts';
+import { type Manifest, publishedPackages, root } from './packages/published.ts';
+import { runProgram } from './packages/run-program.ts';
+import { type TryReport, tryLibrary, tryOthers } from './packages/try-packages.ts';
+
+/**
+ * Packs all packages, checks them, and tries them in empty projects. Without `--dry-run` it then publishes
+ * exactly the files that it tried. A release comes only from CI, where npm can sign where it was built.
+ */
+const isRehearsal = readArguments(process.argv.slice(2));
+if (!isRehearsal) {
+  await refuseOutsideOfCi();
+  // The workflow also runs after a merge that changes no version.
+  if (await isPublished()) {
+    console.log('Nothing to publish: the registry has all packages of this version.');
+    process.exit();
+  }
+}
+const folder = mkdtempSync(join(tmpdir(), 'millrace-release-'));
+const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    removeFolder();
+    process.exit(1);
+  });
+}
+try {
+  const packages = await step('pack', () => packAll(folder));
+  await check(packages);
+  await tryAll(packages);
+  if (isRehearsal) console.log('The rehearsal passed. Nothing was published.');
+  else await publish(packages);
+} finally {
+  removeFolder();
+}
+
+function readArguments(args: readonly string[]): boolean {
+  const unknown = args.filter((one) => one !== '--dry-run');
+  if (unknown.length > 0)
+    throw new Error(`Unknown argument ${unknown.join(' ')}: only --dry-run is known`);
+  return args.length > 0;
+}
+
+async function refuseOutsideOfCi(): Promise<void> {
+  const rehearse = 'To rehearse a release, run: npm run release -- --dry-run';
+  const { CI, ACTIONS_ID_TOKEN_REQUEST_URL: signer } = process.env;
+  if (CI !== 'true' || !signer)
+    throw new Error(`Cannot publish: packages are published and signed only in CI. ${rehearse}`);
+  const { stdout } = await runProgram('git', ['status', '--porcelain'], { cwd: root });
+  if (stdout !== '') throw new Error(`Cannot publish: these files are not committed:\n${stdout}`);
+  const versions = new Set(publishedPackages().map(({ manifest }) => manifest.version));
+  if (versions.size !== 1 || versions.has('0.0.0'))
+    throw new Error(`Cannot publish ${[...versions].join(', ')}: run \`npm run versions\` first`);
+}
+
+/** Checks the content of each package, and what bundlers and TypeScript find in it. */
+async function check(packages: readonly PackedPackage[]): Promise<void> {
+  const faults = packages.flatMap((one) =>
+    faultsOf(one).map((fault) => `${one.manifest.name}: ${fault}`),
+  );
+  if (faults.length > 0) throw new Error(`The packages have faults:\n${faults.join('\n')}`);
+  await step('publint', async () => {
+    for (const { content } of packages) {
+      const publint = join(root, 'node_modules/publint/src/cli.js');
+      const args = [publint, '--strict', '--pack', 'false', content];
+      await runProgram(process.execPath, args, { cwd: root });
+    }
+  });
+  await step('attw', async () => {
+    const tool = join(folder, 'attw');
+    cpSync(join(root, 'scripts/attw'), tool, { recursive: true });
+    await runProgram('npm', ['ci', '--ignore-scripts', '--no-audit'], { cwd: tool });
+    for (const { manifest, tarball } of packages) {
+      // The command exports nothing.
+      if (Object.keys(manifest.exports ?? {}).length <= 1) continue;
+      const attw = join(tool, 'node_modules/@arethetypeswrong/cli/dist/index.js');
+      const args = [attw, tarball, '--profile', 'esm-only', '--no-emoji', '--no-color'];
+      await runProgram(process.execPath, args, { cwd: tool });
+    }
+  });
+}
+
+/** Tries the library on each Node, and the packages with large peers on the Node of this project. */
+async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
+  const registry = await startRegistry(packages);
+  const env = { ...registry.env, npm_config_cache: join(folder, 'npm-cache') };
+  const attempt = (name: string, node: string, run: typeof tryLibrary) =>
+    step(name, async () => {
+      const own = join(folder, name.replaceAll(/\W+/g, '-'));
+      const report = await run({ packages, folder: own, node, env });
+      rmSync(own, { recursive: true, force: true });
+      return report;
+    });
+  try {
+    for (const major of ['22', '24', '26']) {
+      const node = await findNode(major, env);
+      if (node === undefined)
+        console.log(`node ${major}: skipped, the registry has none for this system`);
+      else await attempt(`millrace on Node ${major}`, node, tryLibrary);
+    }
+    await attempt('all other packages', process.execPath, tryOthers);
+  } finally {
+    registry.close();
+  }
+}
+
+/** Returns a Node of a version: the one of this process, or one from the registry. */
+async function findNode(
+  major: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+  const cwd = join(folder, `node-${major}`);
+  mkdirSync(cwd);
+  const name = `node-${process.platform}-${process.arch}`;
+  const install = ['install', '--prefix', cwd, '--no-audit', '--no-fund', `${name}@${major}`];
+  try {
+    await runProgram('npm', install, { cwd, env });
+    return join(cwd, 'node_modules', name, 'bin/node');
+  } catch (error) {
+    if (process.env['CI'] === 'true') throw error;
+    return undefined;
+  }
+}
+
+/** Publishes in the order of the dependencies. A second attempt continues after the packages that exist. */
+async function publish(packages: readonly PackedPackage[]): Promise<void> {
+  for (const { manifest, tarball } of packages) {
+    const id = `${manifest.name}@${manifest.version}`;
+    if (await isInRegistry(manifest)) console.log(`${id}: exists`);
+    else {
+      const args = ['publish', tarball, '--provenance', '--access', 'public'];
+      await step(`publish ${id}`, () => runProgram('npm', args, { cwd: folder }));
+    }
+  }
+  // The workflow reads the new tags from this output, and makes a release on GitHub for each of them.
+  const tag = ['node_modules/@changesets/cli/bin.js', 'tag'];
+  console.log((await runProgram(process.execPath, tag, { cwd: root })).stdout);
+}
+
+async function isPublished(): Promise<boolean> {
+  for (const { manifest } of publishedPackages()) {
+    if (!(await isInRegistry(manifest))) return false;
+  }
+  return true;
+}
+
+async function isInRegistry({ name, version }: Manifest): Promise<boolean> {
+  const view = ['view', `${name}@${version}`, 'version'];
+  // npm fails for a package that does not exist. Publishing reports all other failures.
+  const found = await runProgram('npm', view, { cwd: tmpdir() }).catch(() => undefined);
+  return found?.stdout.trim() === version;
+}
+
+/** Reports what a step found and how long it took. */
+async function step<T>(name: string, run: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  const result = await run();
+  const seconds = Math.round((performance.now() - start) / 1000);
+  console.log(`${name}: ok${describe(result)} (${seconds} s)`);
+  return result;
+}
+
+function describe(result: unknown): string {
+  if (Array.isArray(result)) return `, ${result.length} packages`;
+  const { snippets, imports } = (result ?? {}) as Partial<TryReport>;
+  return snippets === undefined ? '' : `, ${snippets} snippets, ${imports} imports`;
+}

@@ -1,0 +1,7 @@
+// Stands in for the types of the optional peer, which need the types of Node.
+export declare class GoogleAuth {
+  constructor(options?: unknown);
+  getAccessToken(): Promise<string | null | undefined>;
+  getProjectId(): Promise<string>;
+  getRequestHeaders(): Promise<Headers>;
+}
