@@ -49,6 +49,23 @@ test('attack: a call that was interrupted is decided on again', async () => {
   expect(ran).toEqual([]);
 });
 
+test('attack: a call that is said to be parked is decided on again', async () => {
+  const { log, ran, end, agent } = await parked();
+  const about = { toolCallId: c1, name: 'rm', executionId: 'x' as never };
+  const target = await forged(log, [
+    { type: 'tool_execution_started', ...about, summary: '' },
+    { type: 'tool_execution_finished', ...about, isError: false, outcome: 'parked' },
+  ]);
+  expect((await target.info(session))?.hasWork).toBe(true);
+  const stage = createTestAgent(['Done.'], {
+    ...{ log: target, tools: [tool('rm', async () => ran.push('again'))] },
+    ...{ whileAsking: 'park', approve: () => 'ask' as const },
+  });
+  expect((await stage.end(stage.agent.resume(session))).stop.reason).toBe('parked');
+  await end(agent.resume(session));
+  expect(ran).toEqual([]);
+});
+
 /** Exports a session, adds records at its end, and imports it into another log. */
 async function forged(log: Parameters<typeof exportSession>[0], facts: readonly Fact[]) {
   const lines: string[] = [];
