@@ -35,6 +35,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     workspace,
     rules,
     isConfined: sandbox !== undefined,
+    unconfined: protection?.unconfined,
     saveRule: saveRule,
     deleteRule: deleteRule,
   });
@@ -52,6 +53,9 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
     protection: protection?.summary,
+    // The chat shows the protection itself.
+    unconfined:
+      protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
     closeSandbox: () => sandbox?.close(),
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
@@ -68,6 +72,8 @@ interface AgentParts {
   readonly changing: readonly Tool[];
   readonly instructions: string;
   readonly protection: string | undefined;
+  /** A sentence for a user who does not see `protection`, if there is no sandbox. */
+  readonly unconfined: string | undefined;
   readonly closeSandbox: () => void;
 }
 
@@ -91,7 +97,9 @@ function assemble(parts: AgentParts): BuiltAgent {
     agent: createAgent({ ...common, ...ways, name, tools, instructions }),
     chosen,
     tools,
-    problems: [...(chosen.warning === undefined ? [] : [chosen.warning]), ...servers.problems],
+    problems: [chosen.warning, parts.unconfined, ...servers.problems].filter(
+      (problem) => problem !== undefined,
+    ),
     protection: parts.protection,
     policy: policy.current,
     allows: (call, judged) => isAllowed(policy, call, judged, tools),

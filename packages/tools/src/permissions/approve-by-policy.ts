@@ -7,6 +7,7 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
+import { nameThatGitObeys } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
 import { suggestRule } from './suggest-rule.ts';
 import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
@@ -57,8 +58,11 @@ export function approveByPolicy(
     const kind = toolKindOf(call.name, policy.kinds, named.isRemote);
     if (!isPathKind(kind)) return decide(pending, named);
     const leadsTo = await realPathOfCall(named, workspace.root);
+    const writes = kind === 'write' && leadsTo !== undefined;
+    const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
+    const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
     // The tool refuses if the path leads elsewhere when it runs, also if it led nowhere before.
-    return { ...(await decide(pending, { ...named, leadsTo })), judged: leadsTo ?? '' };
+    return { ...ruling, judged: leadsTo ?? '' };
   };
 }
 
