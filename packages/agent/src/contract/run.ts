@@ -3,6 +3,7 @@ import type {
   ErrorInfo,
   Item,
   JsonValue,
+  NewBytes,
   RunId,
   SessionId,
   Stop,
@@ -138,7 +139,7 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
    * The events as Server-Sent Events: the body of a response with the type `text/event-stream`. Each
    * event has one line of JSON, and its offset as id.
    */
-  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  toEventStream(): ReadableStream<NewBytes>;
   /**
    * A response with the run as one message of the AI SDK's UI message stream, version 1, for
    * `useChat`. The stream ends with the run, or when the run waits for an approval. A client that
