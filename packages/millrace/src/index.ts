@@ -69,4 +69,4 @@ export {
   vertex,
   wrapProvider,
 } from '@millrace/providers';
-export { scriptedProvider } from '@millrace/providers/scripted';
+export { scriptedProvider, toolCall } from '@millrace/providers/scripted';

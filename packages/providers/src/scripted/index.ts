@@ -1,9 +1,13 @@
-export type {
-  ScriptEntry,
-  ScriptedContent,
-  ScriptedFault,
-  ScriptedPieces,
-  ScriptedResponse,
+export {
+  type ScriptEntry,
+  type ScriptedAnswer,
+  type ScriptedContent,
+  type ScriptedFault,
+  type ScriptedPart,
+  type ScriptedPieces,
+  type ScriptedResponse,
+  type ScriptedToolCall,
+  toolCall,
 } from './script.ts';
 export {
   type ScriptedCall,

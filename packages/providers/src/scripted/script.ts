@@ -1,16 +1,62 @@
-import type { Delta, DeltaWriter, Part, Stop, StopReason, Usage } from '@millrace/core';
+import type {
+  Delta,
+  DeltaWriter,
+  JsonValue,
+  Part,
+  Stop,
+  StopReason,
+  ToolCallPart,
+  Usage,
+} from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ProviderError, ProviderErrorKind } from '../contract/provider-error.ts';
 
 /**
- * The answer of a scripted provider to one request. A string stands for a response with one text
- * part. If the request has an `output` schema, the text is JSON and becomes a structured part, as with
- * real providers. A function creates the answer from the request.
+ * The answer of a scripted provider to one request, or a function that creates it from the request:
+ *
+ * - a text. If the request has an `output` schema, the text is JSON and becomes a structured part, as
+ *   with real providers.
+ * - a tool call, or a list of texts, tool calls and other parts.
+ * - a `ScriptedResponse`, which can also fail.
  */
-export type ScriptEntry =
-  | string
-  | ScriptedResponse
-  | ((request: ModelRequest) => string | ScriptedResponse);
+export type ScriptEntry = ScriptedAnswer | ((request: ModelRequest) => ScriptedAnswer);
+
+/** The answer to one request: one part, several parts, or a response with all its settings. */
+export type ScriptedAnswer = ScriptedPart | readonly ScriptedPart[] | ScriptedResponse;
+
+/** A part of a scripted response. A string is a text. */
+export type ScriptedPart = Part | ScriptedToolCall | string;
+
+/** A tool call of a script. Create it with `toolCall`. */
+export interface ScriptedToolCall extends Omit<ToolCallPart, 'toolCallId' | 'input'> {
+  /** The id of the call. Default: a new id of the run. */
+  readonly toolCallId?: string | undefined;
+}
+
+/**
+ * Creates a tool call for the script of a `scriptedProvider`.
+ *
+ * @example
+ * scriptedProvider([toolCall('weather', { town: 'Bath' }), 'Take a coat.']);
+ */
+export function toolCall(
+  name: string,
+  input: JsonValue = {},
+  options: {
+    /** The id of the call. Default: a new id of the run. */
+    readonly id?: string | undefined;
+  } = {},
+): ScriptedToolCall {
+  const toolCallId = options.id;
+  const call = { kind: 'tool_call', name, arguments: JSON.stringify(input) } as const;
+  return toolCallId === undefined ? call : { ...call, toolCallId };
+}
+
+/** Returns the answer as a response with settings. */
+export function responseOf(answer: ScriptedAnswer): ScriptedResponse {
+  if (typeof answer === 'string' || 'kind' in answer) return { content: { parts: [answer] } };
+  return 'content' in answer ? answer : { content: { parts: answer } };
+}
 
 /** A scripted response: its content and how it ends. */
 export interface ScriptedResponse {
@@ -36,7 +82,7 @@ export interface ScriptedResponse {
  * - `write`: a generator that writes to the `DeltaWriter`. Each yield ends a step.
  */
 export type ScriptedContent =
-  | { readonly parts: readonly (Part | string)[] }
+  | { readonly parts: readonly ScriptedPart[] }
   | { readonly deltas: readonly Delta[] }
   | {
       /** Writes the content. Each yield ends a step. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { StreamContext, StreamStep } from '../contract/provider.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Clock } from '../transport/clock.ts';
-import { piecesOf, type ScriptEntry } from './script.ts';
+import { piecesOf, type ScriptEntry, toolCall } from './script.ts';
 import { type ScriptedOptions, scriptedProvider } from './scripted-provider.ts';
 
 const contextOf = (signal?: AbortSignal): StreamContext => ({
@@ -76,6 +76,33 @@ test('a call is a start and fragments, with the arguments as they were scripted'
   ]);
   expect(chunksOf(emitted).join('')).toBe('{"a":1');
   expect(emitted.at(-1)?.end?.stop.reason).toBe('tool_use');
+});
+
+test('a script has calls without ids, alone, in lists and in functions', async () => {
+  const provider = scriptedProvider([
+    toolCall('weather', { town: 'Bath' }),
+    ['I look twice.', toolCall('weather', { town: 'Ulm' }), toolCall('now')],
+    () => toolCall('now', {}, { id: 'c9' }),
+    () => ['Take a', ' coat.'],
+  ]);
+  const context = contextOf();
+  const found = [];
+  for (let request = 0; request < 4; request += 1) {
+    const deltas = [];
+    for await (const step of provider.stream({ items: [] }, context)) deltas.push(...step.deltas);
+    found.push(
+      deltas.flatMap((delta) =>
+        delta.type === 'begin_part' && delta.kind === 'tool_call' ? [delta.toolCallId] : [],
+      ),
+    );
+  }
+  expect(found).toEqual([['call1'], ['call2', 'call3'], ['c9'], []]);
+
+  const { item } = await scriptedProvider([[toolCall('now'), 'Hm.']]).complete({ items: [] });
+  expect(item.parts).toMatchObject([
+    { kind: 'tool_call', name: 'now', input: {} },
+    { kind: 'text', text: 'Hm.' },
+  ]);
 });
 
 test('every kind of part is streamed and folds to itself', async () => {
