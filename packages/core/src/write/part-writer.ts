@@ -7,7 +7,7 @@ import type { Metadata, Part, PartKind, ProviderState } from '../protocol/part.t
 export interface EndOptions {
   /** The part was cut off. Default: it is complete. */
   readonly partial?: true | undefined;
-  /** State that the provider needs to get the part again. Default: none. */
+  /** Data that the provider gets back with the next request. Default: none. */
   readonly providerState?: ProviderState | undefined;
 }
 
