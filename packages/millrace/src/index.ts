@@ -15,6 +15,7 @@ export {
   type Observer,
   type PendingCall,
   type Run,
+  RunError,
   type RunInput,
   type RunResult,
   readOutputTool,
