@@ -36,20 +36,13 @@ export interface ScriptedToolCall extends Omit<ToolCallPart, 'toolCallId' | 'inp
 /**
  * Creates a tool call for the script of a `scriptedProvider`.
  *
+ * @param id The id of the call. Default: a new id of the run, so that equal calls have different ids.
  * @example
  * scriptedProvider([toolCall('weather', { town: 'Bath' }), 'Take a coat.']);
  */
-export function toolCall(
-  name: string,
-  input: JsonValue = {},
-  options: {
-    /** The id of the call. Default: a new id of the run. */
-    readonly id?: string | undefined;
-  } = {},
-): ScriptedToolCall {
-  const toolCallId = options.id;
+export function toolCall(name: string, input: JsonValue = {}, id?: string): ScriptedToolCall {
   const call = { kind: 'tool_call', name, arguments: JSON.stringify(input) } as const;
-  return toolCallId === undefined ? call : { ...call, toolCallId };
+  return id === undefined ? call : { ...call, toolCallId: id };
 }
 
 /** Returns the answer as a response with settings. */

@@ -63,6 +63,19 @@ describe('pieces', () => {
   });
 });
 
+test('a call, a list of parts and a text are whole responses', async () => {
+  const call = toolCall('weather', { town: 'Bath' });
+  expect(call).toEqual({ kind: 'tool_call', name: 'weather', arguments: '{"town":"Bath"}' });
+  const provider = scriptedProvider([call, ['Wait.', toolCall('now', {}, 'c2')], () => call]);
+  const answers = await Promise.all([1, 2, 3].map(() => provider.complete({ items: [] })));
+  expect(answers.map(({ stop }) => stop.reason)).toEqual(['tool_use', 'tool_use', 'tool_use']);
+  expect(answers.map(({ item }) => item.parts.map(({ kind }) => kind))).toEqual([
+    ['tool_call'],
+    ['text', 'tool_call'],
+    ['tool_call'],
+  ]);
+});
+
 test('a call is a start and fragments, with the arguments as they were scripted', async () => {
   const call: Part = {
     kind: 'tool_call',
@@ -82,7 +95,7 @@ test('a script has calls without ids, alone, in lists and in functions', async (
   const provider = scriptedProvider([
     toolCall('weather', { town: 'Bath' }),
     ['I look twice.', toolCall('weather', { town: 'Ulm' }), toolCall('now')],
-    () => toolCall('now', {}, { id: 'c9' }),
+    () => toolCall('now', {}, 'c9'),
     () => ['Take a', ' coat.'],
   ]);
   const context = contextOf();
