@@ -77,7 +77,7 @@ export interface ApproveOptions<Input = JsonValue> {
    * model's input.
    */
   readonly input?: Input | undefined;
-  /** Who approved the call, for the log. */
+  /** Who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
   /**
    * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
@@ -88,9 +88,12 @@ export interface ApproveOptions<Input = JsonValue> {
 
 /** Options of `Run.deny`. */
 export interface DenyOptions {
-  /** The reason, which the model also gets. */
+  /**
+   * The reason, which the model also gets. Default: the model is only told that the call was not
+   * allowed.
+   */
   readonly reason?: string | undefined;
-  /** Who denied the call, for the log. */
+  /** Who denied the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
 }
 
