@@ -18,7 +18,7 @@ import {
 } from './check-settings.ts';
 import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
-import type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
+import type { Agent, AgentRunOptions, ContextOption, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
@@ -34,9 +34,10 @@ import type {
   RequestOptions,
   RetrySettings,
   Settings,
+  StepInfo,
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
-import type { DeepPartial } from './contract/typed-tools.ts';
+import type { ContextOfTools, DeepPartial } from './contract/typed-tools.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { toItems } from './input/run-input.ts';
 import {
@@ -56,6 +57,7 @@ import { askIfProviderAsks } from './tool/mcp-approval.ts';
 export interface AgentOptions<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
+  Context = unknown,
 > {
   /** The main model provider. */
   readonly provider: Provider;
@@ -64,7 +66,7 @@ export interface AgentOptions<
   /** The tools that the model can call. Default: none. */
   readonly tools?: readonly Tools[] | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
-  readonly instructions?: Instructions;
+  readonly instructions?: Instructions<Context & NoInfer<ContextOfTools<Tools>>>;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
   /** Stores the sessions. Default: `memoryLog()`. */
@@ -76,7 +78,10 @@ export interface AgentOptions<
    * asks for approval. The user is asked about these.
    */
   readonly approve?:
-    | ((call: PendingCall<Tools>) => ApprovalDecision | Promise<ApprovalDecision>)
+    | ((
+        call: PendingCall<Tools>,
+        step: StepInfo<Context & NoInfer<ContextOfTools<Tools>>>,
+      ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
    * `wait` keeps the run alive while a call waits for approval; `park` ends it until it is resumed.
@@ -143,24 +148,26 @@ const retry: RetrySettings = {
 export function createAgent<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
+  Context = unknown,
 >(
-  options: AgentOptions<Output, Tools>,
+  options: AgentOptions<Output, Tools, Context>,
 ): Agent<
   StandardSchemaV1.InferOutput<Output>,
   Tools,
-  DeepPartial<StandardSchemaV1.InferInput<Output>>
+  DeepPartial<StandardSchemaV1.InferInput<Output>>,
+  Context & ContextOfTools<Tools>
 > {
   // The compiler has checked the types of the tools. The loop treats all tools alike.
   const settings = settingsFrom(options as unknown as AgentOptions);
   const { log, ids } = settings;
   const startFork = (
-    { into, signal, leave, trace, observers }: ForkedRunOptions,
+    { into, signal, leave, trace, observers, context }: ForkedOptions,
     input: RunInput | undefined,
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
     const session = into === undefined ? ids.session() : sessionId(into);
     return new LiveRun(settings, {
-      ...{ session, signal, leave, trace, observers },
+      ...{ session, signal, leave, trace, observers, context },
       input: input === undefined ? undefined : toItems(input, ids),
       joinsOpenRun: true,
       prepare: () => fork(session),
@@ -211,7 +218,10 @@ export function createAgent<
   return agent as never;
 }
 
-const runOptionNames: OptionNames<AgentRunOptions> = {
+type ForkedOptions = ForkedRunOptions & ContextOption<unknown>;
+
+const runOptionNames: OptionNames<AgentRunOptions & ContextOption<unknown>> = {
+  context: true,
   session: true,
   signal: true,
   leave: true,
@@ -220,7 +230,8 @@ const runOptionNames: OptionNames<AgentRunOptions> = {
   parent: true,
 };
 
-const forkOptionNames: OptionNames<ForkedRunOptions> = {
+const forkOptionNames: OptionNames<ForkedOptions> = {
+  context: true,
   into: true,
   signal: true,
   leave: true,

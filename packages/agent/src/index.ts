@@ -1,6 +1,12 @@
 export { type Clock, systemClock } from '@millrace/providers';
 export { type DropOptions, dropFailedResults, dropReasoning } from './context/filters.ts';
-export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
+export type {
+  Agent,
+  AgentRunOptions,
+  ContextOption,
+  ForkedRunOptions,
+  RunArguments,
+} from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { SessionCommand } from './contract/command.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
@@ -32,6 +38,7 @@ export type {
   PendingCall,
   RequestOptions,
   RetrySettings,
+  StepInfo,
 } from './contract/settings.ts';
 export type {
   HandOff,
@@ -44,6 +51,7 @@ export type {
 } from './contract/tool.ts';
 export type {
   CallEvent,
+  ContextOfTools,
   DeepPartial,
   ParsedToolInput,
   PendingApproval,
@@ -56,7 +64,7 @@ export type {
   TypedTool,
 } from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
-export { type PastRequest, requestAt } from './history/request-at.ts';
+export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {
   type SubmitOptions,
   type SubmittedCommand,

@@ -13,7 +13,7 @@ import type { BlobStore } from '@millrace/log';
 import type { ModelRequest, ToolDefinition } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
-import type { Settings } from '../contract/settings.ts';
+import type { Settings, StepInfo } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 import { clipItem } from './clip-item.ts';
@@ -23,12 +23,14 @@ export async function buildRequest(
   settings: Settings,
   state: FoldState,
   { compacted, rejectedReasoning }: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
+  step: StepInfo,
 ): Promise<ModelRequest> {
   const { instructions, tools, request, output, log, contextFilters } = settings;
   const accepted = withoutReasoning(state, rejectedReasoning);
   const context = applyCompaction(accepted, compacted);
   const filtered = contextFilters.reduce((items, filter) => filter(items), context);
-  const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
+  const prompt =
+    typeof instructions === 'function' ? await instructions(filtered, step) : instructions;
   const items = await Promise.all(
     filtered.map((item) => withBytes(withChangedInputs(item), log.blobs)),
   );

@@ -5,6 +5,7 @@ import type {
   JsonObject,
   JsonValue,
   LogRecord,
+  SessionId,
   ToolCallPart,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
@@ -55,7 +56,10 @@ export interface Settings {
   readonly output: Output | undefined;
   readonly log: Log;
   readonly observers: readonly Observer[];
-  readonly approve: (call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>;
+  readonly approve: (
+    call: PendingCall,
+    step: StepInfo,
+  ) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Whether a run waits for an approval, or ends as `parked` until it is resumed. */
   readonly whileAsking: 'wait' | 'park';
   readonly compaction: Compaction | undefined;
@@ -71,11 +75,29 @@ export interface Settings {
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
 }
 
-/** The system prompt, or a function that returns it for the items of a request. */
-export type Instructions =
+/** The run and step for which a function of the agent is called. */
+export interface StepInfo<Context = unknown> {
+  /**
+   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
+   * has none.
+   */
+  readonly context: Context;
+  readonly session: SessionId;
+  /** The turn of the session. */
+  readonly turn: number;
+}
+
+/**
+ * The system prompt, or a function that returns it for the items of a request. To type the context of
+ * runs, annotate the second parameter: `StepInfo<Desk>`.
+ */
+export type Instructions<Context = unknown> =
   | string
   | undefined
-  | ((transcript: readonly Item[]) => string | undefined | Promise<string | undefined>);
+  | ((
+      transcript: readonly Item[],
+      step: StepInfo<Context>,
+    ) => string | undefined | Promise<string | undefined>);
 
 /** Options that are copied into every request. */
 export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;

@@ -13,6 +13,7 @@ import { type DescribedRequest, describeModelRequest, type Provider } from '@mil
 import { buildRequest } from '../context/build-request.ts';
 import type { Agent } from '../contract/agent.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
@@ -28,6 +29,12 @@ export interface PastRequest extends Attempt {
   readonly notes: readonly string[];
 }
 
+/** Options of `requestAt`. */
+export interface RequestAtOptions {
+  /** The context of the run, for `instructions` that use it. Default: none. */
+  readonly context?: unknown;
+}
+
 /**
  * Builds the request of a past attempt again, from the log and the agent's current settings.
  * Requests are not stored, because each one repeats the whole conversation. Returns undefined if
@@ -37,7 +44,9 @@ export async function requestAt(
   agent: Agent,
   session: string,
   at: Attempt,
+  options: RequestAtOptions = {},
 ): Promise<PastRequest | undefined> {
+  assertKnownOptions('requestAt', options, { context: true });
   const root = settingsOf(agent);
   const moment = await findAttemptStart(root.log, sessionId(session), at);
   if (moment === undefined) return undefined;
@@ -48,7 +57,9 @@ export async function requestAt(
   const same = settings.providers.find((one) => one.id === id && one.model === model);
   const provider = same ?? settings.providers[0];
   if (provider === undefined) return { ...asked, described: undefined, notes: [nowNote] };
-  const request = await buildRequest(settings, state, loop);
+  const request = await buildRequest(settings, state, loop, {
+    ...{ context: options.context, session: sessionId(session), turn: at.turn },
+  });
   const notes = same === undefined ? [nowNote, otherNote(asked, provider)] : [nowNote];
   if (provider.describe === undefined)
     return { ...asked, described: describeModelRequest(request), notes: [...notes, plainNote] };

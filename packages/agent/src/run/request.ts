@@ -37,13 +37,13 @@ export class TurnRequest {
    * retry delay is over.
    */
   async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
-    const { settings, signal, journal, phase } = this.#context;
+    const { settings, signal, journal, phase, context, session } = this.#context;
     this.#startTurn(turn.turn);
     const provider = settings.providers[this.#providerIndex] ?? settings.providers[0];
     if (provider === undefined) return;
     const at = { turn: turn.turn, attempt: turn.attempt + 1 };
     const { state, loop } = journal;
-    const work = buildRequest(settings, state, loop);
+    const work = buildRequest(settings, state, loop, { context, session, turn: at.turn });
     const request = await raceAbort(work, signal);
     if (request === halted || phase.isAborting) return;
     const kind = 'assistant';
