@@ -31,10 +31,13 @@ import type {
   Instructions,
   Limits,
   PendingCall,
+  PreparedStep,
   RequestOptions,
   RetrySettings,
   Settings,
   StepInfo,
+  StepToPrepare,
+  StopCondition,
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
 import type { ContextOfTools, DeepPartial } from './contract/typed-tools.ts';
@@ -90,6 +93,21 @@ export interface AgentOptions<
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   /** Options for every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
+  /**
+   * Called before the first attempt of each step. It returns what is different in this step: the
+   * provider, the tools, the instructions, the items or the request options. After a crash, the next
+   * process calls it again for the interrupted step. Default: each step uses the agent's settings.
+   */
+  readonly prepareStep?:
+    | ((
+        step: StepToPrepare<Context & NoInfer<ContextOfTools<Tools>>>,
+      ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
+    | undefined;
+  /**
+   * Conditions that end a run before its next request, for example `toolCalled('submit')`. The run ends
+   * with the stop reason `limit` and the cause of the condition. Default: none.
+   */
+  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** Schema for the answers: any Standard Schema. The result has the validated `value`. */
   readonly output?: Output | undefined;
   /** Shortens the context when it gets long. Default: off. */
@@ -250,6 +268,8 @@ const optionNames: OptionNames<AgentOptions> = {
   approve: true,
   whileAsking: true,
   request: true,
+  prepareStep: true,
+  stopWhen: true,
   output: true,
   compaction: true,
   contextFilters: true,
@@ -299,6 +319,8 @@ function settingsFrom(options: AgentOptions): Settings {
     tools: byName(tools),
     instructions: options.instructions,
     request: options.request ?? {},
+    prepareStep: stepPreparer(options.prepareStep),
+    stopWhen: stopConditions(options.stopWhen),
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
@@ -315,6 +337,28 @@ function settingsFrom(options: AgentOptions): Settings {
     random: options.random ?? Math.random,
     onDiagnostic: withoutThrowing(options.onDiagnostic),
   };
+}
+
+/** Few agents prepare steps, so the checks load on demand. */
+function stepPreparer(prepare: AgentOptions['prepareStep']): Settings['prepareStep'] {
+  if (prepare === undefined) return undefined;
+  if (typeof prepare !== 'function') throw notAFunction('prepareStep');
+  return async (step, settings) => {
+    const { resolveStep } = await import('./context/prepare-step.ts');
+    return resolveStep(await prepare(step), settings);
+  };
+}
+
+function stopConditions(given: AgentOptions['stopWhen'] = []): Settings['stopWhen'] {
+  const conditions = typeof given === 'function' ? [given] : given;
+  if (!Array.isArray(conditions) || conditions.some((one) => typeof one !== 'function'))
+    throw notAFunction('stopWhen');
+  return conditions;
+}
+
+function notAFunction(option: string): AgentError {
+  const message = `Cannot use the option ${option} of createAgent: it is not a function`;
+  return new AgentError('bad_option', message, { of: 'createAgent', option });
 }
 
 /** A diagnostic callback must not break the run. */

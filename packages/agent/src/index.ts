@@ -36,9 +36,13 @@ export type {
   Instructions,
   Limits,
   PendingCall,
+  PreparedStep,
   RequestOptions,
   RetrySettings,
   StepInfo,
+  StepToPrepare,
+  StopCheck,
+  StopCondition,
 } from './contract/settings.ts';
 export type {
   HandOff,
@@ -95,6 +99,7 @@ export type { SpanTracer, TracedSpan } from './observers/opentelemetry/timed-spa
 export { type TerminalOptions, terminalObserver } from './observers/terminal/terminal-observer.ts';
 export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';
 export { type UsageObserver, type UsageTotals, usageObserver } from './observers/usage-observer.ts';
+export { stepCount, toolCalled } from './stop-conditions.ts';
 export {
   type HandOffOptions,
   handOff,
