@@ -72,6 +72,12 @@ const requirements: readonly Requirement[] = [
     instructions: 'install Go 1.25 or later and run this again to build it from source',
   },
   {
+    name: 'the generator of the documentation',
+    for: 'the test of the documentation site',
+    isInstalled: () => existsSync('docs/site/node_modules/typedoc'),
+    instructions: 'run npm ci --prefix docs/site',
+  },
+  {
     name: 'web frameworks',
     for: 'tests of the examples for Next.js, Hono, Express, Fastify and TanStack Start',
     isInstalled: () => existsSync(`${frameworks}/node_modules/next/package.json`),
@@ -151,6 +157,8 @@ const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
 if (!isOnlyModels && go !== undefined && !succeeds(temporalServerPath, '--version'))
   buildTemporalServer(go);
+if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
+  run('npm', 'ci', '--prefix', 'docs/site');
 
 if (missing.some(({ name }) => name === 'web frameworks'))
   run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');

@@ -68,7 +68,7 @@ const rowOf = (name: string) => layers.findIndex((row) => row.includes(name));
 /** The module specifiers that a file imports or re-exports, type imports included. */
 function importsOf(path: string): readonly string[] {
   const text = readFileSync(path, 'utf8');
-  const form = /(?:\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"]+)['"]/g;
+  const form = /(?:\bfrom\s+|\bimport\s*\(?\s*)['"]([^'"\n]+)['"]/g;
   return [...text.matchAll(form)].map(([, name = '']) => name);
 }
 

@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 
 const argv = process.argv.slice(2);
@@ -15,16 +13,12 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   process.exitCode = await runProcess(process, argv);
 }
 
-/**
- * The cache is in the user's own folder. In the folder for temporary files another user could plant
- * code, and so could a project if the path were relative.
- */
+/** The sandbox lets no command change this folder. */
 async function cacheCompiledCode(): Promise<void> {
-  const given = process.env['XDG_CACHE_HOME'] ?? '';
   const { makeFolder } = await import('./make-folder.ts');
+  const { compileCacheFolder } = await import('./package-files.ts');
   try {
-    const caches = isAbsolute(given) ? given : join(homedir(), '.cache');
-    const folder = join(caches, 'millrace', 'compiled');
+    const folder = compileCacheFolder(process.env);
     // Node.js would try forever to create a folder below /proc.
     makeFolder(folder);
     enableCompileCache(folder);

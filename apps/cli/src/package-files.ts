@@ -1,4 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Returns the version in package.json. The path is the same for source, build and bundle. */
@@ -16,4 +19,33 @@ export function pageFolder(): string | undefined {
     .map((place) => new URL(place, import.meta.url))
     .find((folder) => existsSync(new URL('index.html', folder)));
   return built && fileURLToPath(built);
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the folder of the compiled code, which is in the user's own folder. In the folder for
+ * temporary files another user could plant code, and so could a project if the path were relative.
+ */
+export function compileCacheFolder(env: Env): string {
+  const { XDG_CACHE_HOME: given = '' } = env;
+  const caches = isAbsolute(given) ? given : join(homedir(), '.cache');
+  return join(caches, 'millrace', 'compiled');
+}
+
+/**
+ * Returns the paths whose content runs as this program the next time: its files, its compiled code
+ * and Node.js. They need not exist.
+ */
+export function ownPrograms(env: Env): readonly string[] {
+  const paths = [
+    fileURLToPath(new URL('.', import.meta.url)).replace(/(?<=.)\/$/, ''),
+    pageFolder()?.replace(/(?<=.)\/$/, '') ?? '',
+    process.argv[1] ?? '',
+    process.execPath,
+    // Node.js uses another folder if a variable names one.
+    getCompileCacheDir() ?? '',
+    compileCacheFolder(env),
+  ];
+  return [...new Set(paths)].filter(isAbsolute);
 }

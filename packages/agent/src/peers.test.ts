@@ -32,7 +32,7 @@ import {
   usageEvent,
 } from '../../providers/src/testing/chat-events.ts';
 import { usageObserver } from './observers/usage-observer.ts';
-import { joinText } from './run/run-views.ts';
+import { joinText } from './views/run-views.ts';
 import { flood } from './testing/model-script.ts';
 import { eventsOf, LogReader, textOfEvents } from './testing/read-log.ts';
 import { withDelay, withMethods } from './testing/test-doubles.ts';

@@ -21,6 +21,7 @@ export interface ClientOptions {
   readonly url: string | URL;
   /** The token. A function is called before each request, so that a token can be renewed. */
   readonly token?: HttpOptions['token'];
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: HttpOptions['fetch'] | undefined;
   readonly clock?: Clock | undefined;
   /** Returns a number from 0 to below 1, for the jitter of reconnects. Default: `Math.random`. */
@@ -89,9 +90,11 @@ export interface NewTask {
 
 /** A client of one server. */
 export interface Client {
+  /** Lists the agents of the server. */
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
   /** Lists tasks page by page, the last changed first. */
   tasks(filter?: TaskFilter, options?: Cancelable): Promise<Page<TaskSummary>>;
+  /** Creates a task and returns its handle. */
   createTask(task: NewTask, options?: CommandOptions): Promise<TaskHandle>;
   /** Returns the handle of a task. The same id returns the same handle while it is in use. */
   task(id: string): TaskHandle;

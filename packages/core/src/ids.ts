@@ -84,10 +84,15 @@ export function attemptOf(id: PartId): Attempt {
 
 /** Creates new ids. Callers inject it, so that a test or a replay gets the same ids again. */
 export interface Ids {
+  /** Creates the id of a session. */
   session(): SessionId;
+  /** Creates the id of a run. */
   run(): RunId;
+  /** Creates the id of an item. */
   item(): ItemId;
+  /** Creates the id of a part. It names the turn and the attempt. */
   part(turn: number, attempt: number): PartId;
+  /** Creates the id of a call that came without one. */
   toolCall(): ToolCallId;
   /** Creates the id of an execution of `call`, if it belongs to a call. */
   execution(call?: ToolCallId): ExecutionId;

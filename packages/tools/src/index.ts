@@ -12,6 +12,7 @@ export {
   type SandboxErrorCode,
   type SandboxLimits,
   type SandboxOptions,
+  type SandboxProblem,
   type SandboxProfile,
   type SandboxRequest,
   type SandboxSearch,
@@ -39,8 +40,13 @@ export {
   permissionPolicy,
 } from './permissions/permission-policy.ts';
 export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
+export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
-export { approveInSandbox, sandboxRuleNames } from './sandbox/approve-in-sandbox.ts';
+export {
+  approveInSandbox,
+  approveUnconfined,
+  sandboxRuleNames,
+} from './sandbox/approve-in-sandbox.ts';
 export { findSandbox } from './sandbox/find-sandbox.ts';
 export {
   type ReadingPlace,

@@ -35,6 +35,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     workspace,
     rules,
     isConfined: sandbox !== undefined,
+    unconfined: protection?.unconfined,
     saveRule: saveRule,
     deleteRule: deleteRule,
   });
@@ -52,6 +53,9 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
     protection: protection?.summary,
+    // The chat shows the protection itself.
+    unconfined:
+      protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
     closeSandbox: () => sandbox?.close(),
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
@@ -68,6 +72,8 @@ interface AgentParts {
   readonly changing: readonly Tool[];
   readonly instructions: string;
   readonly protection: string | undefined;
+  /** A sentence for a user who does not see `protection`, if there is no sandbox. */
+  readonly unconfined: string | undefined;
   readonly closeSandbox: () => void;
 }
 
@@ -91,10 +97,12 @@ function assemble(parts: AgentParts): BuiltAgent {
     agent: createAgent({ ...common, ...ways, name, tools, instructions }),
     chosen,
     tools,
-    problems: [...(chosen.warning === undefined ? [] : [chosen.warning]), ...servers.problems],
+    problems: [chosen.warning, parts.unconfined, ...servers.problems].filter(
+      (problem) => problem !== undefined,
+    ),
     protection: parts.protection,
     policy: policy.current,
-    allows: (call) => isAllowed(policy, call, tools),
+    allows: (call, judged) => isAllowed(policy, call, judged, tools),
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
@@ -114,6 +122,7 @@ function assemble(parts: AgentParts): BuiltAgent {
 async function isAllowed(
   { approve }: SessionPolicy,
   call: ToolCallPart,
+  judged: string | undefined,
   tools: readonly Tool[],
 ): Promise<boolean> {
   const tool = tools.find(({ name }) => name === call.name);
@@ -121,7 +130,8 @@ async function isAllowed(
   if (tool === undefined || !input.ok) return false;
   const { name } = call;
   const ruling = await approve({ name, call, tool, input: input.value, summary: name });
-  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
+  if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
+  return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
 }
 
 /** Applies changes to the options. Fields that are not given keep their value. */

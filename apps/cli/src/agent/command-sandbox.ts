@@ -1,6 +1,7 @@
-import { findSandbox, type Sandbox } from '@millrace/tools';
+import { findSandbox, type Sandbox, type SandboxProblem } from '@millrace/tools';
 import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
+import { ownPrograms } from '../package-files.ts';
 
 /** What protects the user from commands. */
 export interface Protection {
@@ -9,11 +10,20 @@ export interface Protection {
   readonly summary: string;
   /** How to get a sandbox, if there is none. */
   readonly advice?: string | undefined;
+  /** Why there is no sandbox although the user did not switch it off. */
+  readonly unconfined?: Unconfined | undefined;
+}
+
+/** Why commands are not confined. */
+export interface Unconfined {
+  readonly problem: SandboxProblem;
+  readonly reason: string;
 }
 
 /**
  * Opens the sandbox that the configuration asks for. Without a sandbox on this system, commands are
- * not confined; if the user asked for one, this throws a `ConfigError`.
+ * not confined; if the user asked for one, this throws a `ConfigError`. No command can change the
+ * files of this program, also if they are in the workspace.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,
@@ -23,15 +33,21 @@ export async function openSandbox(
     return { sandbox: undefined, summary: 'Commands are not confined: the sandbox is off.' };
   const { profile, network, unixSockets, writable, hide, isRequired } = config;
   const protect = ['millrace.json'];
-  const found = await find({ profile, network, unixSockets, writable, hide, protect });
+  const programs = ownPrograms(process.env);
+  const found = await find({ profile, network, unixSockets, writable, hide, protect, programs });
   const { sandbox } = found;
   if (sandbox !== undefined) return { sandbox, summary: summaryOf(sandbox) };
   if (isRequired) {
     const message = `Cannot confine commands: ${found.reason}. ${found.advice}. Or use --sandbox off`;
     throw new ConfigError(message, { name: 'sandbox' });
   }
-  const summary = `Commands are not confined: ${found.reason}.`;
-  return { sandbox, summary, advice: found.advice };
+  const { problem, reason, advice } = found;
+  const rules =
+    problem === 'failed'
+      ? ' Rules for bash do not allow them. To run them so, use --sandbox off.'
+      : '';
+  const summary = `Commands are not confined: ${reason}.${rules}`;
+  return { sandbox, summary, advice, unconfined: { problem, reason } };
 }
 
 function summaryOf({ profile, network }: Sandbox): string {

@@ -2,6 +2,7 @@ import type { ApprovalDecision, PendingCall } from '@millrace/agent';
 import {
   approveByPolicy,
   approveInSandbox,
+  approveUnconfined,
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
@@ -10,6 +11,7 @@ import {
   type Workspace,
 } from '@millrace/tools';
 import { ruleToText } from '../config/rule-text.ts';
+import type { Unconfined } from './command-sandbox.ts';
 
 /** A permission policy to which rules can be added while the agent runs. */
 export interface SessionPolicy {
@@ -28,6 +30,8 @@ interface SessionPolicyOptions {
   readonly rules: readonly PermissionRule[];
   /** Whether a sandbox confines commands. */
   readonly isConfined: boolean;
+  /** Why no sandbox confines commands. Default: the user switched it off. */
+  readonly unconfined?: Unconfined | undefined;
   /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
   /** Deletes a stored rule. */
@@ -35,7 +39,7 @@ interface SessionPolicyOptions {
 }
 
 export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
-  const { workspace, rules, isConfined, saveRule, deleteRule } = options;
+  const { workspace, rules, isConfined, unconfined, saveRule, deleteRule } = options;
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
@@ -48,8 +52,9 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
   let lastWrite: Promise<void> = Promise.resolve();
   const current = () => policy;
   const reading = isConfined ? unaskedReading(current) : undefined;
-  const approve: SessionPolicy['approve'] = (call) =>
+  const byPolicy: SessionPolicy['approve'] = (call) =>
     approveByPolicy(policy, workspace, { lasting: 'wide' })(call);
+  const approve = unconfined ? approveUnconfined(current, byPolicy, unconfined) : byPolicy;
   return {
     current,
     reading,

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { permissionPolicy } from '@millrace/tools';
-import { foldersUpToRoot, isInside } from '../config/config-paths.ts';
+import { foldersUpToRoot, isInside, isOwn } from '../config/config-paths.ts';
 import { readFileSafely } from '../safe-files.ts';
 
 /** The facts about the environment that the system prompt contains. */
@@ -76,7 +76,8 @@ const maxBytes = 64 * 1024;
  * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
  * because later instructions have more weight. Their text is sent to the provider of the model. So a
  * symbolic link is not followed if it leads out of the repository, into `.git`, or to a file that
- * looks like a secret. `warn` is called with a sentence for the user about each such link.
+ * looks like a secret. A file of another user is not read. `warn` is called with a sentence for the
+ * user about each such file.
  */
 export async function readProjectInstructions(
   cwd: string,
@@ -85,18 +86,30 @@ export async function readProjectInstructions(
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
   const found = await Promise.all(
-    folders.toReversed().map((folder) => readInstructions(join(folder, fileName), root, warn)),
+    folders
+      .toReversed()
+      .map((folder) => readInstructions(join(folder, fileName), { root, cwd, warn })),
   );
   return found.filter((file) => file !== undefined);
 }
 
+interface InstructionsContext {
+  /** The real path of the repository. */
+  readonly root: string;
+  readonly cwd: string;
+  readonly warn: (problem: string) => void;
+}
+
 async function readInstructions(
   path: string,
-  root: string,
-  warn: (problem: string) => void,
+  { root, cwd, warn }: InstructionsContext,
 ): Promise<ProjectInstructions | undefined> {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) return undefined;
+  if (!(await isOwn(path, cwd))) {
+    warn(`${path} is not used as instructions: it belongs to another user.`);
+    return undefined;
+  }
   const problem = whyNotRead(real, root);
   if (problem !== undefined) {
     warn(`${path} is not used as instructions: it leads to ${problem}.`);

@@ -22,6 +22,23 @@ test.for([
       env: { HOME: home },
       cwd: join(outer, 'project'),
     });
-    expect(sandbox?.hide).toEqual(expect.arrayContaining([join(home, 'diary'), ...hide]));
+    expect(sandbox?.hide).toContain(join(home, 'diary'));
+  },
+);
+
+test.for(['/bin/sh', '/usr/bin', '~/.nvm', '/proc/self/cwd/.git/config'])(
+  'attack: an untrusted project does not hide %s',
+  async (path) => {
+    const outer = folderWith({
+      'project/.git/HEAD': 'ref: refs/heads/main\n',
+      'project/millrace.json': JSON.stringify({ sandbox: { profile: 'read-only', hide: [path] } }),
+    });
+    const env = { HOME: join(outer, 'home') };
+    const load = (args = {}) => loadConfig({ args, env, cwd: join(outer, 'project') });
+    const { sandbox, untrusted } = await load();
+    const own = [join(outer, 'home/.config/millrace'), join(outer, 'home/.local/share/millrace')];
+    expect(untrusted?.parts).toEqual(['sandbox']);
+    expect(sandbox).toMatchObject({ profile: 'read-only', hide: own });
+    expect((await load({ trust: true })).sandbox?.hide).toHaveLength(own.length + 1);
   },
 );

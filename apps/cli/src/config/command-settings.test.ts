@@ -6,6 +6,7 @@ import { parseArgs } from '../args/parse-args.ts';
 import type { RunArgs } from '../contract/args.ts';
 import { ConfigError, UsageError } from '../contract/errors.ts';
 import { checkSandbox } from '../doctor/check-sandbox.ts';
+import { compileCacheFolder } from '../package-files.ts';
 import { folderWith } from '../testing/test-agent.ts';
 import { loadConfig } from './load-config.ts';
 
@@ -71,10 +72,10 @@ describe('the sandbox', () => {
   });
 
   test('is tightened by the file of a project without trust', async () => {
-    writeProject({ sandbox: { profile: 'read-only', hide: ['/srv'] } });
+    writeProject({ sandbox: { profile: 'read-only' } });
     const { sandbox, untrusted } = await load();
     expect(untrusted).toBeUndefined();
-    expect(sandbox).toMatchObject({ profile: 'read-only', hide: expect.arrayContaining(['/srv']) });
+    expect(sandbox).toMatchObject({ profile: 'read-only' });
   });
 
   test('attack: the file of a project passes variables on or unmasks keys', async () => {
@@ -102,14 +103,40 @@ describe('the sandbox', () => {
 });
 
 describe('where there is no sandbox', () => {
-  const missing = async () =>
-    ({ sandbox: undefined, reason: 'it is not installed', advice: 'Install it' }) as const;
+  const why = { reason: 'it is not installed', problem: 'missing' } as const;
+  const missing = async () => ({ sandbox: undefined, ...why, advice: 'Install it' }) as const;
 
   test('commands are not confined, and the user sees it', async () => {
     expect(await openSandbox((await load()).sandbox, missing)).toEqual({
       sandbox: undefined,
       summary: 'Commands are not confined: it is not installed.',
       advice: 'Install it',
+      unconfined: why,
+    });
+  });
+
+  test('a sandbox that cannot run is reported with the way to switch it off', async () => {
+    const failed = async () => ({ ...(await missing()), problem: 'failed' }) as const;
+    const { summary, unconfined } = await openSandbox((await load()).sandbox, failed);
+    expect(summary).toContain(
+      'Rules for bash do not allow them. To run them so, use --sandbox off',
+    );
+    expect(unconfined?.problem).toBe('failed');
+  });
+
+  test('no command can change the program, its compiled code and Node.js', async () => {
+    let given: unknown;
+    await openSandbox((await load()).sandbox, async (options) => {
+      given = options;
+      return missing();
+    });
+    expect(given).toMatchObject({
+      protect: ['millrace.json'],
+      programs: expect.arrayContaining([
+        join(import.meta.dirname, '..'),
+        process.execPath,
+        compileCacheFolder(process.env),
+      ]),
     });
   });
 

@@ -15,7 +15,7 @@ interface SandboxSources {
 
 /**
  * Merges the sandbox settings of the files and the flag. A later file replaces single settings. The
- * hidden places of all files stay hidden, because a project's file needs no trust to hide places.
+ * hidden places of all files stay hidden, so a project's file does not show what the user hides.
  */
 export function mergeSandbox({ layers, args, env, store }: SandboxSources): SandboxConfig {
   const merged: FileSandbox = Object.assign({}, ...layers.map(({ settings }) => settings.sandbox));

@@ -28,6 +28,8 @@ export interface Layers {
   readonly foldersFile: string | undefined;
   /** The parts of the project's file that were skipped because the user has not trusted them. */
   readonly untrusted?: UntrustedFile | undefined;
+  /** Files that were skipped, as sentences for the user. */
+  readonly warnings: readonly string[];
 }
 
 export async function readConfigLayers(options: LayersOptions): Promise<Layers> {
@@ -36,11 +38,12 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   const foldersFile = folder && join(folder, 'folders.json');
   const folders = await readFoldersFile(foldersFile);
   const decisions = folders[await realpath(cwd)] ?? {};
-  const common = { decisions, foldersFile };
+  const warnings: string[] = [];
+  const common = { decisions, foldersFile, warnings };
   if (onlyFile !== undefined)
     return { ...common, layers: [await readRequiredLayer(resolve(cwd, onlyFile), cwd)] };
   const user = folder && (await readLayer(join(folder, 'config.json'), 'user'));
-  const path = await findProjectFile(cwd);
+  const path = await findProjectFile(cwd, (problem) => warnings.push(problem));
   const project = path && (await readLayer(path, 'project'));
   const layers = user ? [user] : [];
   if (!project) return { ...common, layers };

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
@@ -29,12 +29,22 @@ export function userDataFolder(env: Env): string | undefined {
 
 const projectFileName = 'millrace.json';
 
-/** Finds the nearest millrace.json from a folder up to the repository root. */
-export async function findProjectFile(cwd: string): Promise<string | undefined> {
+/**
+ * Finds the nearest millrace.json from a folder up to the repository root. A file of another user
+ * is skipped, and `warn` is called with a sentence about it.
+ */
+export async function findProjectFile(
+  cwd: string,
+  warn: (problem: string) => void = () => {},
+): Promise<string | undefined> {
   for (const folder of await foldersUpToRoot(cwd)) {
     const path = join(folder, projectFileName);
     const found = await stat(path).catch(() => undefined);
     if (found === undefined) continue;
+    if (!(await isOwn(path, cwd))) {
+      warn(`${path} is not used: it belongs to another user.`);
+      continue;
+    }
     if (found.isFile() || found.isDirectory()) return path;
     throw notAFile(path);
   }
@@ -52,12 +62,13 @@ const maxDepth = 1000;
 
 /**
  * Returns a folder and its parents up to the repository root. Without a repository only the folder
- * itself.
+ * itself. The repository of another user does not count: everybody can create one in `/tmp`, which
+ * is above the folders of others.
  */
 export async function foldersUpToRoot(folder: string): Promise<readonly string[]> {
   const folders = [folder];
   for (let at = folder; folders.length < maxDepth; folders.push(at)) {
-    if (await exists(join(at, '.git'))) return folders;
+    if (await isOwn(join(at, '.git'), folder)) return folders;
     const above = dirname(at);
     if (above === at) break;
     at = above;
@@ -71,10 +82,17 @@ export function isInside(path: string, folder: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** In a git worktree `.git` is a file, so both files and folders count. */
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+/**
+ * Whether a path exists and belongs to this user, to root, or to the owner of the folder in which the
+ * user works. A container often works as root in a folder of another user. A link and what it leads
+ * to must both be of these users.
+ */
+export async function isOwn(path: string, cwd: string): Promise<boolean> {
+  const [link, target] = await Promise.all([lstat(path), stat(path)]).catch(() => []);
+  if (link === undefined || target === undefined) return false;
+  const user = process.getuid?.();
+  // Windows has no such numbers.
+  if (user === undefined) return true;
+  const owners = [user, 0, (await stat(cwd).catch(() => undefined))?.uid];
+  return owners.includes(link.uid) && owners.includes(target.uid);
 }

@@ -30,7 +30,10 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const onlyFile = args.config ?? fromEnv.config;
   const layered = await readConfigLayers({ ...options, onlyFile });
   const { layers, untrusted, foldersFile } = layered;
-  const warnings = untrusted === undefined ? [] : [untrustedWarning(untrusted)];
+  const warnings = [
+    ...layered.warnings,
+    ...(untrusted === undefined ? [] : [untrustedWarning(untrusted)]),
+  ];
   const warn = (warning: string) => void warnings.push(warning);
   const fromFiles = <Name extends keyof ConfigFile>(name: Name) =>
     layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];

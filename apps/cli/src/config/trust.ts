@@ -21,7 +21,7 @@ export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile
   const harmless = {
     ...rest,
     ...(limits && { limits: strictLimits(limits, userSettings) }),
-    ...(sandbox !== undefined && isStrictSandbox(sandbox) && { sandbox }),
+    ...(sandbox?.profile === strictestProfile && { sandbox: { profile: strictestProfile } }),
   };
   if (permissions === undefined) return harmless;
   const { allow, mode, ...others } = permissions;
@@ -55,10 +55,15 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => isThere(part)));
 }
 
-/** Only the strictest profile, and hidden places, need no trust. */
+/**
+ * Only the strictest profile needs no trust. Hidden places do: a project could hide programs of the
+ * system, so that commands fail until the user lets them run outside of the sandbox.
+ */
+const strictestProfile = 'read-only' as const;
+
 function isStrictSandbox(sandbox: NonNullable<ConfigFile['sandbox']>): boolean {
-  const { profile = 'read-only', hide: _hidden, ...others } = sandbox;
-  return profile === 'read-only' && Object.keys(others).length === 0;
+  const { profile = strictestProfile, ...others } = sandbox;
+  return profile === strictestProfile && Object.keys(others).length === 0;
 }
 
 type Mode = NonNullable<NonNullable<ConfigFile['permissions']>['mode']>;

@@ -14,7 +14,7 @@ export interface TurnReport {
 }
 
 /** One request of a sub-agent. */
-export interface ChildReport {
+interface ChildReport {
   readonly agent: string;
   /** The session of the sub-agent. */
   readonly session: string;

@@ -17,7 +17,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { isOverflow } from '../state/fold-loop.ts';
-import { joinText } from './run-views.ts';
+import { joinText } from '../views/run-views.ts';
 import { runAttempt } from './stream-response.ts';
 
 /** Decides when the context is too long, and compacts it. */

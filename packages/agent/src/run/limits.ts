@@ -11,7 +11,7 @@ import type { Provider } from '@millrace/providers';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Limits, RetrySettings } from '../contract/settings.ts';
-import { usageSince } from './run-views.ts';
+import { usageSince } from '../views/run-views.ts';
 
 /** Throws if a limit or a retry setting is invalid. */
 export function checkLimits(limits: Limits, retry: RetrySettings): void {

@@ -16,7 +16,7 @@ import {
 import type { Driver } from '@millrace/log';
 import { wait } from '../abortable.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
@@ -32,30 +32,25 @@ import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
-import { toItems } from '../input/run-input.ts';
-import { approveCommand, denyCommand } from '../input/submit-command.ts';
 import { Observers } from '../observers/observers.ts';
-import { activeCommands, encodeCommand } from '../state/commands.ts';
+import { activeCommands } from '../state/commands.ts';
 import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
-import { hasCall } from '../state/turn-calls.ts';
+import { runStreams } from '../views/run-streams.ts';
+import {
+  createRunResult,
+  failedResult,
+  type RunEventSource,
+  runEvents,
+} from '../views/run-views.ts';
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
 import { ChildLink } from './child-link.ts';
+import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
-import {
-  itemIdUsed,
-  noOutput,
-  noSuchCall,
-  notUnderstood,
-  outcomeUnknown,
-  runLeft,
-  runOver,
-} from './run-errors.ts';
-import { runStreams } from './run-streams.ts';
-import { createRunResult, failedResult, type RunEventSource, runEvents } from './run-views.ts';
+import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -99,8 +94,7 @@ export class LiveRun implements Run {
   /** Aborts when the run has to stop. */
   readonly #stop = new AbortController();
   readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
-  /** Commands that are being submitted. */
-  readonly #submits = new Set<Promise<unknown>>();
+  readonly #commands: CommandSender;
   /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
   /** Aborts when this process gives up the session without ending the run. */
@@ -108,8 +102,6 @@ export class LiveRun implements Run {
   #link: ChildLink | undefined;
   #id: RunId;
   #through = 0;
-  #submitted = 0;
-  #isClosing = false;
   #onRecord: (record: LogRecord) => void = () => {};
 
   constructor(settings: Settings, options: LiveRunOptions) {
@@ -118,6 +110,10 @@ export class LiveRun implements Run {
     this.session = options.session;
     this.#id = settings.ids.run();
     this.#opened.promise.catch(() => {});
+    this.#commands = new CommandSender({
+      ...{ settings, session: this.session, trace: options.trace },
+      ...{ opened: this.#opened.promise, runId: () => this.id },
+    });
     this.result = this.#run();
   }
 
@@ -169,76 +165,30 @@ export class LiveRun implements Run {
   }
 
   abort(reason?: string): Promise<void> {
-    return this.#track(this.#abort(reason));
-  }
-
-  async #abort(reason: string | undefined): Promise<void> {
-    // A run that has ended or never started needs no abort.
-    const isGoingOn = await this.#opened.promise.then(
-      () => !this.#isClosing,
-      () => false,
-    );
-    if (isGoingOn) await this.#submit({ type: 'abort', reason });
+    return this.#commands.abort(reason);
   }
 
   steer(input: RunInput): Promise<void> {
-    return this.#track(this.#send(input, 'steer'));
+    return this.#commands.steer(input);
   }
 
   followUp(input: RunInput): Promise<void> {
-    return this.#track(this.#send(input, 'follow_up'));
-  }
-
-  async #send(input: RunInput, when: 'steer' | 'follow_up'): Promise<void> {
-    const items = toItems(input, this.#settings.ids);
-    await this.#submit({ type: 'message', when, items, trace: this.#options.trace });
+    return this.#commands.followUp(input);
   }
 
   compact(): Promise<void> {
-    return this.#track(this.#submit({ type: 'compact' }));
+    return this.#commands.compact();
   }
 
   approve<const Call extends string | PendingApproval>(
     call: Call,
-    options: ApproveOptions<InputOfCall<Call>> = {},
+    options?: ApproveOptions<InputOfCall<Call>>,
   ): Promise<void> {
-    return this.#track(this.#decide(() => approveCommand(call, options)));
+    return this.#commands.approve(call, options);
   }
 
-  deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
-    return this.#track(this.#decide(() => denyCommand(call, options)));
-  }
-
-  async #decide(decisionOf: () => Decision): Promise<void> {
-    const decision = decisionOf();
-    const { journal } = await this.#opened.promise;
-    const { state, loop } = journal;
-    const isThere = hasCall(state, loop.turn, decision.toolCallId);
-    const waiting = state.asked.map(({ toolCallId }) => toolCallId);
-    if (!isThere && !this.#isClosing) throw noSuchCall(this.session, decision.toolCallId, waiting);
-    await this.#submit(decision);
-  }
-
-  /**
-   * Counts a command from the moment of its call, so that the run neither parks nor ends before the
-   * command is on the log.
-   */
-  #track(submitted: Promise<void>): Promise<void> {
-    this.#submitted += 1;
-    this.#submits.add(submitted);
-    const forget = () => this.#submits.delete(submitted);
-    submitted.then(forget, forget);
-    return submitted;
-  }
-
-  /** Submits a command to the log, as any other process would. The run receives it from the log. */
-  async #submit(command: Command, key?: string): Promise<void> {
-    const { journal } = await this.#opened.promise;
-    if (this.#isClosing) throw runOver(this.session, this.id);
-    const { log, ids } = this.#settings;
-    await log.submit(this.session, encodeCommand(command), key ?? ids.execution());
-    // An empty write fetches the command at once, without waiting for the next poll.
-    if (!this.#isClosing) journal.write([]).catch(() => {});
+  deny(call: string | PendingApproval, options?: DenyOptions): Promise<void> {
+    return this.#commands.deny(call, options);
   }
 
   async #run(): Promise<RunResult> {
@@ -254,7 +204,7 @@ export class LiveRun implements Run {
       this.#opened.reject(error);
       result = failedResult(this.session, error);
     } finally {
-      this.#isClosing = true;
+      this.#commands.close();
       this.#ended.abort();
       await driver?.release().catch(() => {});
     }
@@ -294,7 +244,7 @@ export class LiveRun implements Run {
     const context = this.#contextOf(journal, before);
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
-      flushCommands: () => this.#flushCommands(journal),
+      flushCommands: () => this.#commands.flush(journal),
     });
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
@@ -317,7 +267,7 @@ export class LiveRun implements Run {
       });
     } finally {
       leave();
-      this.#isClosing = true;
+      this.#commands.close();
       this.#stop.abort();
       await loop.halt();
       this.#ended.abort();
@@ -405,7 +355,7 @@ export class LiveRun implements Run {
   #linkWith(parent: ParentCall, journal: () => SessionJournal): ChildLink {
     const { session } = this;
     const agent = () => journal().loop.agent ?? this.#settings.name;
-    const decide = (decision: Decision, key: string) => this.#submit(decision, key);
+    const decide = (decision: Decision, key: string) => this.#commands.submit(decision, key);
     return new ChildLink({ parent, session, journal, agent, decide });
   }
 
@@ -442,7 +392,7 @@ export class LiveRun implements Run {
     if (run !== undefined) this.#id = run.id;
     // Input that arrives while a call waits for an approval is answered after the call.
     if (turn !== undefined && newItems.length > 0)
-      await this.#submit({ type: 'message', when: 'follow_up', items: newItems, trace });
+      await this.#commands.submit({ type: 'message', when: 'follow_up', items: newItems, trace });
     const items = turn === undefined ? itemDrafts(newItems, ids) : [];
     const started =
       run === undefined ? [runStarted(this.id, trace ?? traceForNewRun(journal.loop))] : [];
@@ -456,28 +406,16 @@ export class LiveRun implements Run {
   async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
-      await this.#flushCommands(journal);
+      await this.#commands.flush(journal);
       const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
       if (!isAsked || !mayContinueAfter(stop)) {
-        this.#isClosing = true;
+        this.#commands.close();
         return stop;
       }
       this.#id = this.#settings.ids.run();
       await journal.write([runStarted(this.id, traceForNewRun(journal.loop))]);
-    }
-  }
-
-  /**
-   * Waits until all submitted commands are on the log and folded, including those submitted
-   * meanwhile.
-   */
-  async #flushCommands(journal: SessionJournal): Promise<void> {
-    for (let flushed = -1; flushed !== this.#submitted; ) {
-      flushed = this.#submitted;
-      await Promise.allSettled(this.#submits);
-      await journal.write([]);
     }
   }
 

@@ -1,7 +1,7 @@
 export { toItems } from '../input/run-input.ts';
 export { approveCommand, denyCommand, submitDecision } from '../input/submit-command.ts';
-export { runStreams } from '../run/run-streams.ts';
-export { createRunResult, type RunEventSource, type RunOutcome } from '../run/run-views.ts';
+export { runStreams } from '../views/run-streams.ts';
+export { createRunResult, type RunEventSource, type RunOutcome } from '../views/run-views.ts';
 export { type AdvanceOptions, advance } from './advance.ts';
 export { type CallStepOptions, type CallStepResult, callStep } from './call-step.ts';
 export { type Claim, type HeldSession, type HoldStepOptions, holdStep } from './claim.ts';

@@ -12,7 +12,7 @@ import {
 import { ResultSlots } from '../calls/result-slots.ts';
 import type { LoopState } from '../contract/loop-state.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
-import { createRunResult } from '../run/run-views.ts';
+import { createRunResult } from '../views/run-views.ts';
 import { activeCommands } from '../state/commands.ts';
 import type { Action } from '../state/decide.ts';
 import { askedCalls } from '../state/turn-calls.ts';

@@ -75,7 +75,9 @@ export interface TaskHandle {
   readonly itemIds: readonly ItemId[];
   /** Returns the current snapshot. It is the same object until something changes. */
   snapshot(): TaskSnapshot;
+  /** Returns an item with the current content of its parts. */
   item(id: ItemId): LiveItem | undefined;
+  /** Returns a part with its current content. */
   part(id: PartId): Part | undefined;
 
   /** Connects and calls the listener after each change, until the returned function is called. */
@@ -89,12 +91,15 @@ export interface TaskHandle {
   /** Resolves with the first snapshot that fits. Rejects if the stream ends or fails before. */
   until(fits: (snapshot: TaskSnapshot) => boolean, options?: Cancelable): Promise<TaskSnapshot>;
 
+  /** Sends a message to the agent. Default: it starts a run, or waits until the current run ends. */
   send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
   /**
    * Withdraws a message by the key that `send` returned, if the agent loop has not received it yet.
    */
   withdraw(key: string, options?: CommandOptions): Promise<Sent>;
+  /** Approves a call that waits for an answer. */
   approve(toolCallId: string, options?: ApproveOptions): Promise<Sent>;
+  /** Denies a call that waits for an answer. The model gets the reason. */
   deny(toolCallId: string, options?: DenyOptions): Promise<Sent>;
   /** Stops the current run. The task stays, and the next message resumes it. */
   stop(reason?: string, options?: Cancelable): Promise<Task>;
@@ -112,6 +117,7 @@ export interface TaskHandle {
    * model.
    */
   digest(options?: Cancelable): Promise<TaskDigest>;
+  /** Returns the spans that the handlers of the task have written. */
   spans(options?: Cancelable): Promise<readonly SpanInfo[]>;
   /**
    * Returns the request that an agent loop sent to its model in an attempt, rebuilt from the log.

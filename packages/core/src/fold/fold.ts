@@ -113,6 +113,7 @@ export class Folder {
     return this.#state;
   }
 
+  /** Folds one record. A duplicate changes nothing, and a gap is reported. */
   add(record: LogRecord): Folded {
     return this.addBatch(batchOf(record));
   }

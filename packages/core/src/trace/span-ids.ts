@@ -6,10 +6,14 @@ import type { Attempt, ExecutionId, RunId } from '../ids.ts';
  * run that resumes in another process continues under its first span.
  */
 export const spanIdOf = {
+  /** The id of the span of a run. */
   run: (run: RunId): string => digits64(`run ${run}`),
+  /** The id of the span of a turn. */
   turn: (run: RunId, turn: number): string => digits64(`turn ${turn} ${run}`),
+  /** The id of the span of an attempt. */
   attempt: (run: RunId, { turn, attempt }: Attempt): string =>
     digits64(`attempt ${turn}.${attempt} ${run}`),
+  /** The id of the span of a tool execution. */
   execution: (run: RunId, execution: ExecutionId): string =>
     digits64(`execution ${execution} ${run}`),
 } as const;

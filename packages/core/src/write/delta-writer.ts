@@ -66,19 +66,23 @@ export class DeltaWriter {
     this.#limits = completeLimits(options.limits);
   }
 
+  /** Begins a text part. Default: plain text. */
   text({ mimeType }: { readonly mimeType?: string | undefined } = {}): TextWriter {
     const type = mimeType === undefined ? {} : { mimeType };
     return this.#begin({ kind: 'text', ...type }, TextPartWriter<'text'>);
   }
 
+  /** Begins a reasoning part. Default: its full text. */
   reasoning(form: ReasoningForm = 'full'): ReasoningWriter {
     return this.#begin({ kind: 'reasoning', form }, TextPartWriter<'reasoning'>);
   }
 
+  /** Begins a tool call. Append its arguments as JSON text. */
   toolCall(toolCallId: ToolCallId, name: string): TextWriter {
     return this.#begin({ kind: 'tool_call', toolCallId, name }, TextPartWriter<'tool_call'>);
   }
 
+  /** Begins the result of a call. */
   toolResult(toolCallId: ToolCallId, name: string, executionId?: ExecutionId): TextWriter {
     const execution = executionId === undefined ? {} : { executionId };
     const start = { kind: 'tool_result', toolCallId, name, ...execution } as const;
@@ -99,19 +103,23 @@ export class DeltaWriter {
     return writer;
   }
 
+  /** Begins a part with a JSON value. */
   structured({ name }: { readonly name?: string | undefined } = {}): ValueWriter {
     const named = name === undefined ? {} : { name };
     return this.#begin({ kind: 'structured', ...named }, ValuePartWriter<'structured'>);
   }
 
+  /** Begins a part of a kind that only your application knows. */
   custom(name: string): ValueWriter {
     return this.#begin({ kind: 'custom', name }, ValuePartWriter<'custom'>);
   }
 
+  /** Begins a picture, a sound or a video. */
   media(mimeType: string): BytesWriter {
     return this.#begin({ kind: 'media', mimeType }, BytesPartWriter<'media'>);
   }
 
+  /** Begins a file. */
   file(name: string, mimeType: string): BytesWriter {
     return this.#begin({ kind: 'file', name, mimeType }, BytesPartWriter<'file'>);
   }

@@ -35,6 +35,7 @@ export interface TextWriter extends PartWriter {
   readonly kind: 'text' | 'reasoning' | 'tool_call' | 'tool_result';
   /** The length of the written text, in UTF-16 units. */
   readonly length: number;
+  /** Appends text to the part. */
   append(chunk: string): void;
 }
 

@@ -26,6 +26,7 @@ export interface LogStore {
 /** One test. `run` rejects if it fails. */
 export interface LogCase {
   readonly name: string;
+  /** Rejects if the store fails the case. */
   run(): Promise<void>;
 }
 

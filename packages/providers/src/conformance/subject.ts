@@ -47,5 +47,6 @@ export type ConformanceLimitation = 'reasoning' | 'length' | 'open_calls';
  */
 export interface ConformanceCase {
   readonly name: string;
+  /** Rejects if the provider fails the case. */
   readonly run: () => Promise<void>;
 }

@@ -103,6 +103,7 @@ export class ScriptedServer implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** Closes the server. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

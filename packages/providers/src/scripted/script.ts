@@ -38,7 +38,10 @@ export interface ScriptedResponse {
 export type ScriptedContent =
   | { readonly parts: readonly (Part | string)[] }
   | { readonly deltas: readonly Delta[] }
-  | { readonly write: (writer: DeltaWriter) => Iterable<void> };
+  | {
+      /** Writes the content. Each yield ends a step. */
+      readonly write: (writer: DeltaWriter) => Iterable<void>;
+    };
 
 /** A failure after the given number of steps. 0 means before any output. */
 export type ScriptedFault =

@@ -14,6 +14,7 @@ export interface JsonRequest {
 
 /** How requests are sent. */
 export interface JsonTransport {
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   readonly clock?: Clock | undefined;
 }

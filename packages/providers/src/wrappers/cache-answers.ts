@@ -16,7 +16,9 @@ import { badOption, checkCounts, checkNames } from './check-options.ts';
 
 /** Where `cacheAnswers` keeps answers: a map, a file, Redis. Keys are hashes. Values are JSON. */
 export interface AnswerStore {
+  /** Returns the stored answer. Undefined: there is none. */
   get(key: string): string | undefined | Promise<string | undefined>;
+  /** Stores an answer. */
   set(key: string, answer: string): void | Promise<void>;
 }
 

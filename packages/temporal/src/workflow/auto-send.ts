@@ -71,6 +71,7 @@ export interface WorkflowProvider {
   stream(...given: readonly unknown[]): never;
   /** Throws: a workflow must not do I/O. */
   complete(...given: readonly unknown[]): never;
+  /** Throws: a workflow must not do I/O. */
   [Symbol.asyncIterator](): AsyncIterator<never>;
 }
 

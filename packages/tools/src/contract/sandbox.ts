@@ -20,9 +20,15 @@ export interface SandboxOptions {
   readonly hide?: readonly string[] | undefined;
   /**
    * Paths that commands must not change, relative to the workspace or absolute, besides the
-   * built-in list. Paths that do not exist are ignored. Default: none.
+   * built-in list. Commands cannot create a path that does not exist. Default: none.
    */
   readonly protect?: readonly string[] | undefined;
+  /**
+   * Absolute paths of programs that run outside of the sandbox, such as the agent itself, and of
+   * their caches. Commands cannot change or create them. Unlike `protect`, a file may have several
+   * hard links, because package managers create them. Default: none.
+   */
+  readonly programs?: readonly string[] | undefined;
   /**
    * Absolute paths outside of the workspace that commands may change, for example the cache of a
    * package manager. Paths that do not exist are ignored. Default: none.
@@ -47,11 +53,16 @@ export interface SandboxLimits {
   readonly fileBytes?: number | undefined;
 }
 
+/** Why there is no sandbox. `missing`: this system has none. `failed`: it has one that cannot run. */
+export type SandboxProblem = 'missing' | 'failed';
+
 /** The result of `findSandbox`. */
 export type SandboxSearch =
   | { readonly sandbox: Sandbox }
   | {
       readonly sandbox: undefined;
+      /** `missing`: this system has no sandbox. `failed`: it has one that cannot run. */
+      readonly problem: SandboxProblem;
       /** Why commands cannot be confined here. */
       readonly reason: string;
       /** How to change that. */
@@ -116,7 +127,12 @@ export type SandboxErrorCode =
 
 /** Thrown when a command cannot be confined. The command did not run. */
 export class SandboxError extends MillraceError<SandboxErrorCode> {
-  constructor(code: SandboxErrorCode, message: string, place: ErrorPlace = {}) {
-    super(code, message, place);
+  constructor(
+    code: SandboxErrorCode,
+    message: string,
+    place: ErrorPlace = {},
+    options: ErrorOptions = {},
+  ) {
+    super(code, message, place, options);
   }
 }

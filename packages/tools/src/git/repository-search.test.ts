@@ -50,7 +50,7 @@ test('a search that keeps what it read finds what a new search finds', async () 
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 8 }), async (changes) => {
       const root = temporaryFolder();
-      const kept = new RepositorySearch(settledAfterMs);
+      const kept = new RepositorySearch({ settledAfterMs });
       for (const each of changes) {
         makeChange(root, each);
         expect(kept.find(root)).toEqual(new RepositorySearch().find(root));

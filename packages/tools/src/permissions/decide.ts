@@ -24,6 +24,11 @@ export interface PolicyCall {
    */
   readonly leadsTo?: string | undefined;
   /**
+   * For a call that writes: the name on the real path that makes git run or obey the file, if known,
+   * such as the folder of `core.hooksPath`. A broad rule does not cover such a file.
+   */
+  readonly obeyedName?: string | undefined;
+  /**
    * Whether another program implements the tool, such as an MCP server. Then the policy does not
    * take it for a tool of this package, whatever its name is. Default: false.
    */
@@ -78,7 +83,8 @@ function decidePaths(
   const named = lexicalPath(root, given);
   const real = call.leadsTo === undefined ? named : lexicalPath(root, call.leadsTo);
   const paths = named.absolute === real.absolute ? [named] : [named, real];
-  const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied }));
+  const { obeyedName } = call;
+  const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied, obeyedName }));
   const ruling = strictest(rulings) ?? unclearInput(call);
   if (paths.length === 1) return ruling;
   // The person who decides must see the file that the call uses, whichever path was decisive.
@@ -272,6 +278,8 @@ export interface PathCall {
   readonly skipsDenied: boolean;
   /** Whether only names are shown, but no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
+  /** As in `PolicyCall`. */
+  readonly obeyedName?: string | undefined;
 }
 
 /** Decides on the use of a path with the rules of the tool that uses it. */
@@ -299,11 +307,15 @@ const protectionText: Readonly<Record<Protection['why'], string>> = {
   secret: 'looks like a file with secrets',
 };
 
-function protectionOf({ kind, path, isNamesOnly = false }: PathCall): Protection | undefined {
+function protectionOf(call: PathCall): Protection | undefined {
+  const { kind, path, isNamesOnly = false, obeyedName } = call;
   // The tool `edit` shows lines of the file if it does not find a text.
   if (kind === 'write')
     return (
-      writeProtection(path.shown) ?? readProtection(path.shown) ?? homeProtection(path, 'write')
+      writeProtection(path.shown) ??
+      readProtection(path.shown) ??
+      homeProtection(path, 'write') ??
+      (obeyedName === undefined ? undefined : { segment: obeyedName, why: 'runs_code' })
     );
   return isNamesOnly ? undefined : secretProtection(path);
 }

@@ -1,8 +1,10 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import type { SandboxProblem } from '../contract/sandbox.ts';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { commandOf } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { confinedRuleText } from '../permissions/standing-rule.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
 
@@ -37,11 +39,68 @@ export function approveInSandbox(
     const decision = typeof ruling === 'string' ? ruling : ruling.decision;
     if (decision === 'deny') return ruling;
     const more = asksForMore(call);
-    if (more !== undefined) return decideOnLeaving(current(), pending, more);
+    if (more !== undefined) return decideOnLeaving(current(), pending, more, leavingReasons[more]);
     if (decision === 'allow' || !(await reading.allow(call, pending.call.toolCallId)))
-      return ruling;
+      return confined(ruling);
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
+}
+
+/** An approval that lasts, given for commands in the sandbox, does not cover them outside. */
+function confined(ruling: ApprovalDecision): ApprovalDecision {
+  if (typeof ruling === 'string' || ruling.rule === undefined) return ruling;
+  return { ...ruling, rule: confinedRuleText(ruling.rule) };
+}
+
+/**
+ * Adds the lack of a sandbox to an `approve` function. Each question about a command says that
+ * nothing confines it. If there is a sandbox that cannot run (`failed`), rules for `bash` do not
+ * allow a command, because they were made for confined commands: it needs approval, or a rule with
+ * the tool `bash+outside`. Commands that only read are decided on as before.
+ *
+ * @example const found = await findSandbox();
+ * if (!found.sandbox) approveUnconfined(() => policy, approveByPolicy(policy, workspace), found);
+ */
+export function approveUnconfined(
+  current: () => PermissionPolicy,
+  approve: Approve,
+  { problem, reason: why }: { readonly problem: SandboxProblem; readonly reason: string },
+): Approve {
+  return async (pending) => {
+    const ruling = await approve(pending);
+    if (pending.call.name !== confinedTool) return ruling;
+    const { decision, reason, ...rest } =
+      typeof ruling === 'string' ? { decision: ruling, reason: undefined } : ruling;
+    if (decision === 'deny') return ruling;
+    if (problem === 'failed') {
+      if (decision === 'allow' && (await isFreeReading(current(), pending))) return ruling;
+      return decideOnLeaving(
+        current(),
+        pending,
+        'outside',
+        `The sandbox cannot run (${why}), so the command has all rights of your user`,
+      );
+    }
+    if (decision === 'allow') return ruling;
+    const unconfined = `Nothing confines commands here (${why})`;
+    return {
+      ...rest,
+      decision,
+      reason: reason === undefined ? unconfined : `${reason}. ${unconfined}`,
+    };
+  };
+}
+
+/** Tells whether a command is allowed without any rule that allows it. */
+async function isFreeReading(policy: PermissionPolicy, pending: PendingCall): Promise<boolean> {
+  const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
+  const strict = permissionPolicy({
+    ...policy,
+    rules: policy.rules.filter(isStrict),
+    remembered: policy.remembered.filter(isStrict),
+  });
+  const ruling = await approveByPolicy(strict, createWorkspace({ root: policy.root }))(pending);
+  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
 }
 
 const leavingReasons = {
@@ -57,6 +116,7 @@ async function decideOnLeaving(
   policy: PermissionPolicy,
   pending: PendingCall,
   more: keyof typeof sandboxRuleNames,
+  why: string,
 ): Promise<ApprovalDecision> {
   const tool = sandboxRuleNames[more];
   const counts = (rule: PermissionRule) => rule.decision !== 'allow' || rule.tool === tool;
@@ -68,10 +128,10 @@ async function decideOnLeaving(
     freeReading: false,
   });
   const command = commandOf({ tool, input: pending.input });
-  const leaving = { ...pending, call: { ...pending.call, name: tool }, input: { command } };
+  const call = { ...pending.call, name: tool };
+  const leaving = { ...pending, name: tool, call, input: { command } };
   const ruling = await approveByPolicy(strict, createWorkspace({ root: policy.root }))(leaving);
   if (typeof ruling === 'string' || ruling.decision !== 'ask') return ruling;
   const isRisk = strict.decide({ tool, input: { command } }).decision === 'allow';
-  const reason = isRisk ? `${leavingReasons[more]}. ${ruling.reason}` : leavingReasons[more];
-  return { ...ruling, reason };
+  return { ...ruling, reason: isRisk ? `${why}. ${ruling.reason}` : why };
 }

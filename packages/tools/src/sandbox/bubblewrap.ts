@@ -48,19 +48,23 @@ const permit =
 export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSearch> {
   const program = programs.find((path) => existsSync(path));
   if (program === undefined)
-    return { sandbox: undefined, reason: 'bubblewrap is not installed', advice: install };
+    return { ...missing, reason: 'bubblewrap is not installed', advice: install };
   const { unixSockets = false } = options;
   const filter = seccompFilter(process.arch, { unixSockets });
   if (filter === undefined) {
     const reason = `there is no filter for system calls on ${process.arch}`;
-    return { sandbox: undefined, reason, advice: 'Use a machine with x64 or arm64' };
+    return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  const sandbox = new Bubblewrap(program, filter, options);
-  const problem = await probeSandbox(sandbox);
-  if (problem === undefined) return { sandbox };
-  sandbox.close();
-  return { sandbox: undefined, reason: `bubblewrap cannot run: ${problem}`, advice: permit };
+  // The options can name any place. They must not decide whether there is a sandbox.
+  const probed = new Bubblewrap(program, filter, { unixSockets });
+  const problem = await probeSandbox(probed);
+  probed.close();
+  if (problem === undefined) return { sandbox: new Bubblewrap(program, filter, options) };
+  const reason = `bubblewrap cannot run: ${problem}`;
+  return { sandbox: undefined, problem: 'failed', reason, advice: permit };
 }
+
+const missing = { sandbox: undefined, problem: 'missing' } as const;
 
 /** The files of the host that a sandbox uses. They are removed when this process exits. */
 interface SandboxHome {
@@ -201,8 +205,8 @@ class Bubblewrap implements Sandbox {
       known.users++;
       return known;
     }
-    const { hide = [], protect = [] } = this.#options;
-    const places = { ...keyPlaces(process.env), hide, protect };
+    const { hide = [], protect = [], programs = [] } = this.#options;
+    const places = { ...keyPlaces(process.env), hide, protect, programs };
     const repositories = this.#repositories;
     const folders = { root, writable: [root, ...writable] };
     const guards = planGuards({ ...folders, ...places, canChange, repositories });

@@ -21,7 +21,12 @@ export async function findSandbox(options: SandboxOptions = {}): Promise<Sandbox
       return findSandboxExec(options);
     default: {
       const reason = `there is no sandbox for ${process.platform}`;
-      return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
+      return {
+        sandbox: undefined,
+        problem: 'missing',
+        reason,
+        advice: 'Run the agent in a container or a VM',
+      };
     }
   }
 }
@@ -31,6 +36,7 @@ const known: Readonly<Record<keyof SandboxOptions, (value: unknown) => boolean>>
   network: (value) => typeof value === 'boolean',
   hide: (value) => isPathList(value) && value.every((path) => isAbsolute(path)),
   protect: isPathList,
+  programs: (value) => isPathList(value) && value.every((path) => isAbsolute(path)),
   writable: (value) => isPathList(value) && value.every((path) => isAbsolute(path) && path !== '/'),
   unixSockets: (value) => typeof value === 'boolean',
   limits: isLimits,

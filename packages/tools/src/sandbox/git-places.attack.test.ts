@@ -24,5 +24,5 @@ test.for([
 ] as const)('attack 38: hooks that %s names are guarded', ([file, variable, value]) => {
   writeTree(home, { [file]: '[core]\n\thooksPath = .githooks\n' });
   if (variable !== undefined) vi.stubEnv(variable, join(home, value));
-  expect(gitPlaces(root, new RepositorySearch())).toContain(join(root, '.githooks'));
+  expect(gitPlaces(root, new RepositorySearch()).guarded).toContain(join(root, '.githooks'));
 });

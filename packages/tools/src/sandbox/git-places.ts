@@ -2,17 +2,28 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync 
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
-import { maxRepositories, type RepositorySearch } from '../git/repository-search.ts';
+import {
+  bareNames,
+  maxRepositories,
+  type RepositorySearch,
+  tooManyRepositories,
+} from '../git/repository-search.ts';
 
 /**
  * Places in the workspace that make git run programs: settings and hooks of the repository, of its
  * submodules and of its worktrees, of repositories in folders below, files that make git look for
- * the settings somewhere else, and places that the settings name. Missing folders are created,
- * because git accepts empty ones.
+ * the settings somewhere else, and places that the settings name. The workspace can be a folder of
+ * a repository, so the settings of repositories above it count too. With `creates`, missing folders
+ * are created, because git accepts empty ones. Throws a `SandboxError` if it cannot find all of them.
  */
-export function gitPlaces(root: string, repositories: RepositorySearch): readonly string[] {
+export function gitPlaces(
+  root: string,
+  repositories: RepositorySearch,
+  { creates = false }: { readonly creates?: boolean } = {},
+): GitPlaces {
   const found = new Set<string>();
-  const search = { root, found, seen: new Set<string>() };
+  const pinned = new Set<string>();
+  const search = { root, found, pinned, creates, seen: new Set<string>() };
   const git = join(root, '.git');
   // With a HEAD, git can take the workspace itself for a repository.
   const head = join(root, 'HEAD');
@@ -21,15 +32,40 @@ export function gitPlaces(root: string, repositories: RepositorySearch): readonl
     for (const name of ['config', 'hooks']) found.add(join(root, name));
   if (entryOf(git) === undefined) found.add(git);
   addWorktree(root, search);
-  for (const { folder, isBare } of repositories.find(root)) {
-    if (isBare) addRepository(folder, folder, search);
-    else addWorktree(folder, search);
+  for (const folder of foldersAbove(root)) {
+    if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
+    if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  return [...found];
+  for (const { folder, isBare, hasGit } of repositories.find(root)) {
+    if (isBare) addBare(folder, search);
+    if (hasGit) addWorktree(folder, search);
+  }
+  return { guarded: [...found], pinned: [...pinned] };
+}
+
+/** The places of git in a workspace, as absolute paths. They need not exist. */
+export interface GitPlaces {
+  /** No command may change or create them. */
+  readonly guarded: readonly string[];
+  /** No command may move or remove them. Otherwise git places would no longer be found. */
+  readonly pinned: readonly string[];
+}
+
+/** Git refuses a repository of another user, which everybody could create in a folder like `/tmp`. */
+function isOwn(path: string, root: string): boolean {
+  const entry = entryOf(path);
+  return entry !== undefined && [process.getuid?.(), 0, entryOf(root)?.uid].includes(entry.uid);
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...foldersAbove(parent)];
 }
 
 interface Search {
   readonly root: string;
+  readonly creates: boolean;
+  readonly pinned: Set<string>;
   readonly found: Set<string>;
   readonly seen: Set<string>;
 }
@@ -45,15 +81,23 @@ function addWorktree(worktree: string, search: Search): void {
   if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
 }
 
+/** A folder without these three is no repository, so a command must not remove or rename them. */
+function addBare(folder: string, search: Search): void {
+  for (const name of bareNames) search.pinned.add(join(folder, name));
+  addRepository(folder, folder, search);
+}
+
 function addRepository(git: string, worktree: string, search: Search): void {
   const { root, found, seen } = search;
-  if (seen.has(git) || seen.size >= maxRepositories) return;
+  if (seen.has(git)) return;
+  // Each repository can name two others, by `gitdir` and `commondir`.
+  if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
   seen.add(git);
   const at = (name: string) => join(git, name);
   const common = contentOf(at('commondir'))?.trim();
   // Git takes settings and hooks of a linked worktree from the common folder.
   if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
-  const isInside = isFolderInside(git, root);
+  const isInside = search.creates && isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     if (entryOf(at(name)) !== undefined) found.add(at(name));
@@ -67,7 +111,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
   if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
     found.add(at('config.worktree'));
   for (const file of [at('config'), at('config.worktree'), ...userConfigFiles(process.env)])
-    addNamed(file, { worktree, home: homedir(), found, read: new Set() });
+    addNamed(file, { folders: [worktree, git], home: homedir(), found, read: new Set() });
 }
 
 /** The configuration files of the user and of the system. Their relative paths are in the workspace. */
@@ -80,7 +124,8 @@ function userConfigFiles(env: Readonly<Record<string, string | undefined>>): rea
 }
 
 interface NamedSearch {
-  readonly worktree: string;
+  /** Git runs most hooks in the worktree, and those of `git push` in the repository. */
+  readonly folders: readonly [worktree: string, git: string];
   readonly home: string;
   readonly found: Set<string>;
   readonly read: Set<string>;
@@ -91,14 +136,20 @@ const maxIncluded = 50;
 
 /** Adds the folders of hooks and the further files that a configuration file names. */
 function addNamed(file: string, search: NamedSearch): void {
-  const { worktree, home, found, read } = search;
+  const { folders, home, found, read } = search;
   if (read.has(file) || read.size > maxIncluded) return;
   read.add(file);
-  for (const { section, key, value } of readGitSettings(contentOf(file) ?? '')) {
+  const settings = readGitSettings(contentOf(file) ?? '');
+  // A repository can have its worktree somewhere else.
+  const worktrees = settings
+    .filter(({ section, key }) => section === 'core' && key === 'worktree')
+    .map(({ value }) => resolve(folders[1], value));
+  for (const { section, key, value } of settings) {
     const path = value.replace(/^~(?=\/|$)/, home);
     // `~user/` and `%(prefix)/` lead to places of the system.
     if (path === '' || /^[~%]/.test(path)) continue;
-    if (section === 'core' && key === 'hookspath') found.add(resolve(worktree, path));
+    if (section === 'core' && key === 'hookspath')
+      for (const folder of [...folders, ...worktrees]) found.add(resolve(folder, path));
     if ((section === 'include' || section === 'includeif') && key === 'path') {
       const included = resolve(dirname(file), path);
       found.add(included);

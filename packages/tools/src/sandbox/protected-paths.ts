@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } fro
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { RepositorySearch } from '../git/repository-search.ts';
-import { entryOf, gitPlaces } from './git-places.ts';
+import { entryOf, type GitPlaces, gitPlaces } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
 export interface GuardedPath {
@@ -58,8 +58,10 @@ interface PlanOptions {
   readonly startUp: readonly string[];
   /** As `SandboxOptions.hide`. */
   readonly hide: readonly string[];
-  /** As `SandboxOptions.protect`: no watch if they do not exist. */
+  /** As `SandboxOptions.protect`. */
   readonly protect: readonly string[];
+  /** As `SandboxOptions.programs`. */
+  readonly programs: readonly string[];
 }
 
 /**
@@ -67,16 +69,19 @@ interface PlanOptions {
  * because a process there could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, canChange, repositories, writable, keys, startUp, hide, protect } = options;
+  const { root, canChange, repositories, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable);
-  const ofGit = canChange ? gitPlaces(root, repositories) : [];
-  for (const path of ofGit) planner.guard(path, 'read-only', true);
-  for (const path of startUp) planner.guard(path, 'read-only', true);
-  for (const path of protect) planner.guard(resolve(root, path), 'read-only', false);
-  for (const path of keys) planner.guard(path, 'hidden', true);
-  for (const path of hide) planner.guard(path, 'hidden', true);
+  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true }) : noPlaces;
+  const protect = options.protect.map((path) => resolve(root, path));
+  for (const path of options.programs) planner.guard(path, 'program');
+  for (const path of ofGit.pinned) planner.guard(path, 'pinned');
+  for (const path of [...ofGit.guarded, ...startUp]) planner.guard(path, 'read-only');
+  for (const path of protect) planner.guard(path, 'settings');
+  for (const path of [...keys, ...hide]) planner.guard(path, 'hidden');
   return planner.plan();
 }
+
+const noPlaces: GitPlaces = { guarded: [], pinned: [] };
 
 /** A link can lead to another link. The kernel gives up after 40. */
 const maxLinks = 40;
@@ -85,39 +90,44 @@ class Planner {
   readonly #writable: readonly string[];
   readonly #guarded = new Map<string, GuardedPath>();
   readonly #watched = new Map<string, WatchedName>();
-  /** Places that must not change in any way while a command runs. */
-  readonly #kept = new Set<string>();
+  /**
+   * Places that no program may replace while a command runs. With `read-only` the earlier content is
+   * restored, with `pinned` the command is only stopped.
+   */
+  readonly #kept = new Map<string, KeptPlace['guard']>();
   readonly #modes = new Map<string, number>();
 
   constructor(writable: readonly string[]) {
     this.#writable = writable;
   }
 
-  /** Guards a path. `isWatched`: nothing may be created there if it does not exist. */
-  guard(path: string, guard: 'hidden' | 'read-only', isWatched: boolean, links = 0): void {
+  /** Guards a path. Nothing may be created there if it does not exist. */
+  guard(path: string, as: GuardReason, links = 0): void {
     const base = this.#writable.find((folder) => isBelow(folder, path));
-    if (base === undefined)
-      return guard === 'hidden' ? this.#hideElsewhere(path, links) : undefined;
+    if (base === undefined) return as === 'hidden' ? this.#hideElsewhere(path, links) : undefined;
+    const { guard, kept, checksLinks } = guards[as];
     this.#keepMode(base, entryOf(base));
     const names = relative(base, path).split(sep);
     for (const [index, name] of names.entries()) {
       const at = join(base, ...names.slice(0, index), name);
       const entry = entryOf(at);
       if (entry === undefined) {
-        if (isWatched) this.#watched.set(at, { path: at, link: undefined });
+        this.#watched.set(at, { path: at, link: undefined });
         return;
       }
       if (entry.isSymbolicLink()) {
         const link = readlinkSync(at);
         this.#watched.set(at, { path: at, link });
         const target = resolve(dirname(at), link, ...names.slice(index + 1));
-        if (links < maxLinks) this.guard(realPathOf(target), guard, isWatched, links + 1);
+        if (links < maxLinks) this.guard(realPathOf(target), as, links + 1);
         return;
       }
       const isLast = index === names.length - 1;
       // Nothing can be created below a file as long as the file stays.
-      this.#add(at, isLast || !entry.isDirectory() ? guard : 'pinned', entry.isDirectory());
-      if (isWatched) this.#kept.add(at);
+      const isGuarded = isLast || !entry.isDirectory();
+      this.#add(at, isGuarded ? guard : 'pinned', entry.isDirectory());
+      if (isGuarded && checksLinks) checkHardLinks(at, entry.isDirectory());
+      this.#keep(at, isGuarded ? kept : kept && 'pinned');
       if (!entry.isDirectory()) return;
       if (!isLast) this.#keepMode(at, entry);
     }
@@ -142,33 +152,39 @@ class Planner {
     if (entry === undefined) return;
     const real = realPathOf(path);
     if (real === path) return this.#add(path, 'hidden', entry.isDirectory());
-    if (links < maxLinks && entryOf(real) !== undefined)
-      this.guard(real, 'hidden', false, links + 1);
+    if (links < maxLinks && entryOf(real) !== undefined) this.guard(real, 'hidden', links + 1);
+  }
+
+  #keep(path: string, guard: KeptPlace['guard'] | undefined): void {
+    if (guard !== undefined && this.#kept.get(path) !== 'read-only') this.#kept.set(path, guard);
   }
 
   #add(path: string, guard: GuardedPath['guard'], isFolder: boolean): void {
     const known = this.#guarded.get(path);
     if (known === undefined || strength[known.guard] < strength[guard])
       this.#guarded.set(path, { path, guard, isFolder });
-    if (guard === 'read-only') checkHardLinks(path, isFolder);
   }
 
   plan(): GuardPlan {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
-    const isCovered = (path: string, by: GuardedPath['guard']) =>
-      all.some(
-        (other) => other.guard === by && isBelow(other.path, path) && !this.#isShown(path, other),
-      );
+    const isCovered = (path: string, by: GuardedPath['guard']) => {
+      for (let at = dirname(path); dirname(at) !== at; at = dirname(at)) {
+        const above = this.#guarded.get(at);
+        if (above?.guard === by && !this.#isShown(path, above)) return true;
+      }
+      return false;
+    };
     // What is below a hidden folder does not exist for the command. What is below a read-only
     // folder needs no guard, and a mount for a pinned path would make it writable again.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
     const guarded = all.filter(isVisible);
-    const kept = guarded.flatMap(({ path, guard, isFolder }) => {
-      // Other programs replace files with keys all the time, and what they hold cannot be guessed.
-      if (guard === 'hidden' || !this.#kept.has(path)) return [];
-      return [{ path, guard, file: isFolder ? undefined : keptFile(path) }];
+    const kept = guarded.flatMap(({ path, isFolder }) => {
+      const guard = this.#kept.get(path);
+      if (guard === undefined) return [];
+      const hasContent = guard === 'read-only' && !isFolder;
+      return [{ path, guard, file: hasContent ? keptFile(path) : undefined }];
     });
     const modes = new Map([...this.#modes].toSorted(([a], [b]) => (a < b ? -1 : 1)));
     return { guarded, watched, kept, modes };
@@ -184,6 +200,27 @@ class Planner {
     return guard === 'hidden' && this.#writable.some(isBetween);
   }
 }
+
+/** Why a path is guarded. */
+type GuardReason = 'read-only' | 'program' | 'settings' | 'pinned' | 'hidden';
+
+interface GuardKind {
+  readonly guard: GuardedPath['guard'];
+  /** What happens if another program replaces the place. Undefined: nothing. */
+  readonly kept: KeptPlace['guard'] | undefined;
+  /** Whether a file with a second name is refused. */
+  readonly checksLinks: boolean;
+}
+
+const guards: Readonly<Record<GuardReason, GuardKind>> = {
+  'read-only': { guard: 'read-only', kept: 'read-only', checksLinks: true },
+  // A user can edit settings and update programs while a command runs, so they are not restored.
+  settings: { guard: 'read-only', kept: undefined, checksLinks: true },
+  program: { guard: 'read-only', kept: 'pinned', checksLinks: false },
+  pinned: { guard: 'pinned', kept: 'pinned', checksLinks: false },
+  // Other programs replace files with keys, and what they hold cannot be guessed.
+  hidden: { guard: 'hidden', kept: 'pinned', checksLinks: false },
+};
 
 const strength = { pinned: 0, 'read-only': 1, hidden: 2 } as const;
 
@@ -229,7 +266,7 @@ export function isBelow(folder: string, path: string): boolean {
 }
 
 /** Resolves the links of the existing part of a path. */
-function realPathOf(path: string): string {
+export function realPathOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {

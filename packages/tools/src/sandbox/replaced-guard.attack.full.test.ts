@@ -58,6 +58,28 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(read(agent, '.git/config')).toContain('bare = false');
   });
 
+  test('attack: a hidden .git/config stays guarded after git has replaced it', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository);
+    const options = { hide: [join(agent.workspace, '.git/config')] };
+    const attack = agent.run(wait('.git/config', '[core]\\nfsmonitor = evil\\n'), { options });
+    await replaceLater(agent, '.git/config', `${config}[user]\n\tname = A\n`);
+    expect(await attack).toContain('It was stopped by the sandbox');
+    expect(read(agent, '.git/config')).not.toContain('evil');
+    expect(read(agent, '.git/config')).toContain('bare = false');
+  });
+
+  test('attack: a command reads a hidden file after it was replaced', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { 'keys/token': 'old' });
+    const options = { hide: [join(agent.workspace, 'keys/token')] };
+    const command = 'touch started; while ! grep hush keys/token; do sleep 0.02; done; sleep 20';
+    const attack = agent.run(command, { options });
+    await replaceLater(agent, 'keys/token', 'hush');
+    expect(await attack).toContain('It was stopped by the sandbox');
+    expect(read(agent, 'keys/token')).toBe('hush');
+  });
+
   test('attack 7: a command writes the file .git after it was replaced', async (context) => {
     const agent = await attackAgent(user, context);
     const link = 'gitdir: ./bare\n';

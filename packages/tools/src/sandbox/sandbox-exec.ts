@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type {
   PreparedCommand,
   SandboxOptions,
@@ -19,7 +19,12 @@ const program = '/usr/bin/sandbox-exec';
 export async function findSandboxExec(options: SandboxOptions): Promise<SandboxSearch> {
   if (!existsSync(program)) {
     const reason = `${program} does not exist`;
-    return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
+    return {
+      sandbox: undefined,
+      problem: 'missing',
+      reason,
+      advice: 'Run the agent in a container or a VM',
+    };
   }
   const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-sandbox-')));
   const close = () => {
@@ -29,15 +34,17 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   process.once('exit', close);
   const { profile = 'workspace', network = false, unixSockets = false } = options;
   const limits = commandLimits(options.limits);
-  const prepare = async (request: SandboxRequest): Promise<PreparedCommand> => {
-    const { root, view = profile, hide = [] } = request;
+  const prepareWith = async (
+    { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
+    request: SandboxRequest,
+  ): Promise<PreparedCommand> => {
+    const { root, view = profile } = request;
     const { keys, startUp } = keyPlaces(process.env);
     const text = sandboxExecProfile({
-      ...{ root, view, temporary, unixSockets },
+      ...{ root, view, temporary, unixSockets, writable },
       network: (request.network ?? network) && view !== 'closed',
-      writable: options.writable ?? [],
-      hidden: [...keys, ...(options.hide ?? []), ...hide],
-      protected: [...startUp, ...(options.protect ?? []).map((path) => join(root, path))],
+      hidden: [...keys, ...hide, ...(request.hide ?? [])],
+      protected: [...startUp, ...programs, ...protect.map((path) => resolve(root, path))],
     });
     return {
       program,
@@ -47,12 +54,19 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       finish: async () => [],
     };
   };
-  const sandbox = { name: 'sandbox-exec', profile, network, prepare, close } as const;
-  const problem = await probeSandbox(sandbox);
-  if (problem === undefined) return { sandbox };
+  const common = { name: 'sandbox-exec', profile, network, close } as const;
+  // The options can name any place. They must not decide whether there is a sandbox.
+  const problem = await probeSandbox({ ...common, prepare: (request) => prepareWith({}, request) });
+  if (problem === undefined)
+    return { sandbox: { ...common, prepare: (request) => prepareWith(options, request) } };
   close();
   const reason = `sandbox-exec cannot run: ${problem}`;
-  return { sandbox: undefined, reason, advice: 'Run the agent in a container or a VM' };
+  return {
+    sandbox: undefined,
+    problem: 'failed',
+    reason,
+    advice: 'Run the agent in a container or a VM',
+  };
 }
 
 /** What a profile permits, with absolute paths. */

@@ -68,10 +68,12 @@ describe.for(machines)('on $name', (machine) => {
       expect(call(number)).toBe('allow');
   });
 
-  test('files get no setuid bit, and openat2, which hides the bit, does not exist', () => {
+  test('files get no setuid bit and no program the setgid bit, and openat2, which hides them, does not exist', () => {
     const fchmodat2 = 452;
     expect(call(fchmodat2, 0, 0, 0o755)).toBe('allow');
     expect(call(fchmodat2, 0, 0, 0o4755)).toBe(1);
+    expect(call(fchmodat2, 0, 0, 0o2644)).toBe('allow');
+    for (const mode of [0o2755, 0o2010, 0o6711]) expect(call(fchmodat2, 0, 0, mode)).toBe(1);
     expect(call(437)).toBe(38);
   });
 

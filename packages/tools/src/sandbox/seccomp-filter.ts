@@ -106,10 +106,12 @@ const clone3 = 435;
 /** openat2 has the permissions in memory. Programs that know it then use openat. */
 const openat2 = 437;
 /**
- * With this bit, a program runs with the rights of its owner. Another user of the machine could start
- * it outside of the sandbox.
+ * With these bits, a program runs with the rights of its owner, or of its group if the group may
+ * execute it. Another user of the machine could start it outside of the sandbox. A folder with the
+ * second bits is harmless, but the filter cannot know what a path is.
  */
 const setuidBit = 0o4000;
+const setgidBits = 0o2010;
 /** The flags with which a call creates a file: O_CREAT and O_TMPFILE. Without them it has no mode. */
 const createFlags = 0o20000100;
 /** The flags of clone that create namespaces. */
@@ -157,14 +159,14 @@ export function seccompFilter(
       refuse(notPermitted),
     ]),
     ...[clone3, openat2].flatMap((call) => [ifEqual(call, 0, 1), refuse(noSuchCall)]),
-    ...machine.modes.flatMap(([call, mode]) => whenCall(call, refuseSetuid(mode))),
+    ...machine.modes.flatMap(([call, mode]) => whenCall(call, refuseRaisedRights(mode))),
     ...machine.opens.flatMap(([call, flags, mode]) =>
       whenCall(call, [
         argument(flags),
         and(createFlags),
         ifEqual(0, 0, 1),
         allow,
-        ...refuseSetuid(mode),
+        ...refuseRaisedRights(mode),
       ]),
     ),
     ...whenCall(machine.clone, [
@@ -195,8 +197,17 @@ export function seccompFilter(
   ]);
 }
 
-function refuseSetuid(mode: number): readonly Instruction[] {
-  return [argument(mode), and(setuidBit), ifEqual(0, 1, 0), refuse(notPermitted)];
+function refuseRaisedRights(mode: number): readonly Instruction[] {
+  return [
+    argument(mode),
+    and(setuidBit),
+    ifEqual(0, 1, 0),
+    refuse(notPermitted),
+    argument(mode),
+    and(setgidBits),
+    ifEqual(setgidBits, 0, 1),
+    refuse(notPermitted),
+  ];
 }
 
 /** Runs the block for one call. The block may change the loaded value, so it ends the program. */

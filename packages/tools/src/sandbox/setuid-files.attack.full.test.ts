@@ -29,10 +29,26 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(modes.filter((mode) => (mode & 0o4000) !== 0)).toEqual([]);
   });
 
+  test.for([
+    ['chmod', 'cp /bin/true a; chmod 2755 a'],
+    ['fchmod', `perl -e 'open my $a, ">", "a"; chmod 02710, $a'`],
+    ['open', `perl -e 'use Fcntl; umask 0; sysopen my $a, "a", O_CREAT | O_WRONLY, 02770'`],
+  ])(
+    'attack: a command makes a program with the rights of the group with %s',
+    async ([, command = ''], context) => {
+      const agent = await attackAgent(user, context);
+      await agent.run(command);
+      const modes = readdirSync(agent.workspace).map(
+        (name) => lstatSync(join(agent.workspace, name)).mode,
+      );
+      expect(modes.filter((mode) => (mode & 0o2000) !== 0)).toEqual([]);
+    },
+  );
+
   test('other permissions and files work', async (context) => {
     const agent = await attackAgent(user, context);
     const said = await agent.run(
-      'echo a > a; chmod 755 a; chmod g+s .; mkfifo b; install -m 700 a c; ls',
+      'echo a > a; chmod 755 a; chmod 2644 a; chmod 1777 .; mkfifo b; install -m 700 a c; ls',
     );
     expect(said).toBe('a\nb\nc');
   });

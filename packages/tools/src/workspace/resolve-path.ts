@@ -2,6 +2,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
+import { nameThatGitObeys } from '../permissions/repository-protection.ts';
 
 /**
  * A resolved path at the time of the call. Functions that open it walk `segments` and follow no
@@ -50,11 +51,26 @@ export async function resolvePath(root: string, given: string): Promise<Resolved
  * person who approves a write judges the given path, so such a file must be named itself.
  */
 export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefined {
-  const { given, shown, isLinked } = place;
-  if (!isLinked || writeProtection(shown) === undefined) return undefined;
+  const { given, real, segments, shown, isLinked } = place;
+  if (!isLinked) return undefined;
+  const root = resolve(real, ...segments.map(() => '..'));
+  if (writeProtection(shown) === undefined && nameThatGitObeys(root, real) === undefined)
+    return undefined;
   const target = displayOnOneLine(shown);
   const state = `it leads through a symbolic link to ${target}, which can make another program run code. To write that file, give the path ${target}`;
   return new WorkspaceError('protected_link', given, state);
+}
+
+/**
+ * Throws unless the path leads to the real path that was judged when the call was approved. The
+ * functions that open a place follow no links, so the opened file is the judged one. Check every
+ * place of a call before it is opened. `judged` is undefined if nobody judged the path.
+ */
+export function assertJudged({ given, real }: ResolvedPath, judged: string | undefined): void {
+  if (judged === undefined || real === judged) return;
+  const was = judged === '' ? 'led nowhere' : `led to ${displayOnOneLine(judged)}`;
+  const state = `it ${was} when the call was allowed, and now it leads to ${displayOnOneLine(real)}. Nothing was done. Make the call again`;
+  throw new WorkspaceError('changed', given, state);
 }
 
 function invalidPathReason(given: string): string | undefined {

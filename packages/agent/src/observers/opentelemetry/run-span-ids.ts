@@ -25,8 +25,10 @@ export class RunSpanIds {
     this.#fill = fill;
   }
 
-  // Fields instead of methods, because the SDK may call them without `this`.
+  // These are fields instead of methods, because the SDK may call them without `this`.
+  /** Returns the trace id of the next span. */
   readonly generateTraceId = (): string => this.#next?.traceId ?? this.#random(16);
+  /** Returns the id of the next span. */
   readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
 
   /** Uses these ids for the span that `start` creates. */

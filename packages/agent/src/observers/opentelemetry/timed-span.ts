@@ -16,16 +16,23 @@ const noTrace = /^0*$/;
 
 /** The methods of a span that the observer uses. Every OpenTelemetry span has them. */
 export interface TracedSpan {
+  /** Returns the ids of the span. */
   spanContext(): SpanContext;
+  /** Sets one attribute. */
   setAttribute(key: string, value: string): unknown;
+  /** Sets several attributes. */
   setAttributes(attributes: Attributes): unknown;
+  /** Adds an event at a time. */
   addEvent(name: string, attributes: Attributes, time: HrTime): unknown;
+  /** Sets the status. */
   setStatus(status: SpanStatus): unknown;
+  /** Ends the span at a time. */
   end(time: HrTime): void;
 }
 
 /** The method of a tracer that the observer uses. */
 export interface SpanTracer {
+  /** Starts a span, under the span of the context if there is one. */
   startSpan(name: string, options: SpanOptions, context?: TraceContext): TracedSpan;
 }
 

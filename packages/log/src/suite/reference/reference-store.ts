@@ -49,11 +49,13 @@ export class ReferenceStore {
     return this.#change.promise;
   }
 
+  /** Wakes the followers. */
   notifyChange(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
 
+  /** Creates a session. */
   make(session: SessionId, origin?: SessionInfo['origin']): ReferenceSession {
     const now = this.clock.now();
     const none = { isClosed: false, lease: undefined, records: [], through: 0 };
@@ -63,6 +65,7 @@ export class ReferenceStore {
     return made;
   }
 
+  /** Numbers and adds records. */
   add(session: ReferenceSession, drafts: readonly DraftRecord[], producer: string): void {
     const head = { v: recordVersion, time: this.clock.now(), producer } as const;
     const ready = readableDrafts(drafts, session.session);
@@ -73,10 +76,12 @@ export class ReferenceStore {
     this.notifyChange();
   }
 
+  /** Whether a driver holds the lease now. */
   isHeld({ lease }: ReferenceSession): boolean {
     return lease !== undefined && lease.expiresAt > this.clock.now();
   }
 
+  /** Adds references to a blob. */
   hold(hash: string, times: number): void {
     this.heldBlobs.set(hash, Math.max(0, (this.heldBlobs.get(hash) ?? 0) + times));
   }

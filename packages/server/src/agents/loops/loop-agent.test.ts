@@ -208,8 +208,7 @@ describe('20.4: a question of a sub-agent', () => {
         provider: scriptedProvider([{ content: { parts: [looks] }, usage }, 'I looked.']),
         ...{ name: 'helper', log, tools: [look], approve: () => 'ask' as const },
       });
-      const asTool = (agent: Agent) =>
-        subAgent({ name: 'help', description: 'Helps', agent });
+      const asTool = (agent: Agent) => subAgent({ name: 'help', description: 'Helps', agent });
       const lead = createAgent({
         provider: scriptedProvider([{ content: { parts: [task('t2')] } }, 'We looked.']),
         ...{ name: 'lead', log, tools: [asTool(helper)] },

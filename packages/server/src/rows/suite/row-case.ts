@@ -21,6 +21,7 @@ export interface RowStore {
 /** One test case. `run` rejects if the implementation is wrong. */
 export interface RowCase {
   readonly name: string;
+  /** Rejects if the store fails the case. */
   run(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import { encodeEvent, type FoldState, type LogRecord, type View } from '@millrace/core';
+import type { FoldState, LogRecord, View } from '@millrace/core';
 import {
   encodeChunk,
   encodeFrame,
@@ -8,46 +8,10 @@ import {
   restateStep,
   type UiChunk,
   uiDone,
-  uiHeaders,
   waitsForApproval,
 } from '@millrace/core/streams';
-import { AgentError } from '../contract/agent-error.ts';
-import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
-import { type RunEventSource, runEvents, runView } from './run-views.ts';
-
-/** The methods of `Run` that return streams. */
-type RunStreams = Pick<Run, 'toReadableStream' | 'toEventStream' | 'toUIMessageStreamResponse'>;
-
-/** Creates the streams of a run from its records on the log. */
-export function runStreams(source: RunEventSource, result: Promise<RunResult>): RunStreams {
-  return {
-    toReadableStream: () => toStream((left) => runEvents({ ...source, left })),
-    toEventStream: () => toStream((left) => eventFrames({ ...source, left })),
-    toUIMessageStreamResponse: (options) => uiResponse(source, result, options),
-  };
-}
-
-async function* eventFrames(source: RunEventSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const encoder = new TextEncoder();
-  for await (const event of runEvents(source))
-    yield encoder.encode(encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) }));
-}
-
-function uiResponse(
-  source: RunEventSource,
-  result: Promise<RunResult>,
-  { messageId, headers, ...unknown }: UiStreamOptions = {},
-): Response {
-  const [name] = Object.keys(unknown);
-  if (name !== undefined) throw unknownOption(name);
-  const encoder = new TextEncoder();
-  const body = toStream(async function* (left) {
-    for await (const chunk of messageOf({ ...source, left }, result, messageId))
-      yield encoder.encode(encodeFrame({ data: encodeChunk(chunk) }));
-    if (!left.aborted) yield encoder.encode(encodeFrame({ data: uiDone }));
-  });
-  return new Response(body, { headers: { ...headers, ...uiHeaders } });
-}
+import type { RunResult } from '../contract/run.ts';
+import { type RunEventSource, runView } from './run-views.ts';
 
 /** A record with the states before and after it. */
 interface Step {
@@ -57,6 +21,17 @@ interface Step {
 }
 
 const stepView: View<Step> = (before, record, after) => [{ before, record, after }];
+
+/** The frames of an event stream with one message, as the AI SDK's clients read it. */
+export async function* uiMessageFrames(
+  source: RunEventSource,
+  result: Promise<RunResult>,
+  messageId: string | undefined,
+): AsyncGenerator<string> {
+  for await (const chunk of messageOf(source, result, messageId))
+    yield encodeFrame({ data: encodeChunk(chunk) });
+  if (!source.left?.aborted) yield encodeFrame({ data: uiDone });
+}
 
 /**
  * The chunks of one message. Follow-ups start further runs; they continue the message, so the end of a
@@ -132,29 +107,4 @@ class MessageStream {
     const messageId = this.#messageId;
     return messageId === undefined ? chunks : [{ type: 'start', messageId }];
   }
-}
-
-/** A stream that takes the next value when its reader wants one. */
-function toStream<T>(read: (left: AbortSignal) => AsyncGenerator<T>): ReadableStream<T> {
-  const left = new AbortController();
-  const values = read(left.signal);
-  return new ReadableStream<T>(
-    {
-      async pull(controller) {
-        const next = await values.next();
-        if (left.signal.aborted) return;
-        if (next.done) controller.close();
-        else controller.enqueue(next.value);
-      },
-      cancel() {
-        left.abort();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function unknownOption(name: string): AgentError {
-  const message = `Cannot create the response: there is no option ${JSON.stringify(name).slice(0, 100)}. Use messageId or headers`;
-  return new AgentError('bad_option', message);
 }

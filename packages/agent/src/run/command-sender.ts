@@ -1,0 +1,131 @@
+import type { RunId, SessionId, TraceContext } from '@millrace/core';
+import type { Command, Decision } from '../contract/command.ts';
+import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '../contract/run.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { PendingApproval } from '../contract/typed-tools.ts';
+import { toItems } from '../input/run-input.ts';
+import { approveCommand, denyCommand } from '../input/submit-command.ts';
+import { encodeCommand } from '../state/commands.ts';
+import { hasCall } from '../state/turn-calls.ts';
+import type { SessionJournal } from './journal.ts';
+import { noSuchCall, runOver } from './run-errors.ts';
+
+interface CommandSenderOptions {
+  readonly settings: Settings;
+  readonly session: SessionId;
+  readonly trace: TraceContext | undefined;
+  /** Resolves when the session is open. Rejects if it cannot be opened. */
+  readonly opened: Promise<{ readonly journal: SessionJournal }>;
+  readonly runId: () => RunId;
+}
+
+type RunCommands = Pick<Run, 'abort' | 'steer' | 'followUp' | 'compact' | 'approve' | 'deny'>;
+
+/**
+ * Sends the commands of a run's owner. They go through the log, like those of other processes. The
+ * run neither parks nor ends before all of them are on the log.
+ */
+export class CommandSender implements RunCommands {
+  readonly #options: CommandSenderOptions;
+  /** Commands that are being submitted. */
+  readonly #submits = new Set<Promise<unknown>>();
+  #submitted = 0;
+  #isClosed = false;
+
+  constructor(options: CommandSenderOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses all later commands, because the run is over. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  abort(reason?: string): Promise<void> {
+    return this.#track(this.#abort(reason));
+  }
+
+  async #abort(reason: string | undefined): Promise<void> {
+    // A run that has ended or never started needs no abort.
+    const isGoingOn = await this.#options.opened.then(
+      () => !this.#isClosed,
+      () => false,
+    );
+    if (isGoingOn) await this.submit({ type: 'abort', reason });
+  }
+
+  steer(input: RunInput): Promise<void> {
+    return this.#track(this.#send(input, 'steer'));
+  }
+
+  followUp(input: RunInput): Promise<void> {
+    return this.#track(this.#send(input, 'follow_up'));
+  }
+
+  async #send(input: RunInput, when: 'steer' | 'follow_up'): Promise<void> {
+    const { settings, trace } = this.#options;
+    const items = toItems(input, settings.ids);
+    await this.submit({ type: 'message', when, items, trace });
+  }
+
+  compact(): Promise<void> {
+    return this.#track(this.submit({ type: 'compact' }));
+  }
+
+  approve<const Call extends string | PendingApproval>(
+    call: Call,
+    options: ApproveOptions<InputOfCall<Call>> = {},
+  ): Promise<void> {
+    return this.#track(this.#decide(() => approveCommand(call, options)));
+  }
+
+  deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
+    return this.#track(this.#decide(() => denyCommand(call, options)));
+  }
+
+  async #decide(decisionOf: () => Decision): Promise<void> {
+    const decision = decisionOf();
+    const { journal } = await this.#options.opened;
+    const { state, loop } = journal;
+    const isThere = hasCall(state, loop.turn, decision.toolCallId);
+    const waiting = state.asked.map(({ toolCallId }) => toolCallId);
+    if (!isThere && !this.#isClosed)
+      throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
+    await this.submit(decision);
+  }
+
+  /**
+   * Counts a command from the moment of its call, so that the run neither parks nor ends before the
+   * command is on the log.
+   */
+  #track(submitted: Promise<void>): Promise<void> {
+    this.#submitted += 1;
+    this.#submits.add(submitted);
+    const forget = () => this.#submits.delete(submitted);
+    submitted.then(forget, forget);
+    return submitted;
+  }
+
+  /** Submits a command to the log, as any other process would. The run receives it from the log. */
+  async submit(command: Command, key?: string): Promise<void> {
+    const { session, settings, opened, runId } = this.#options;
+    const { journal } = await opened;
+    if (this.#isClosed) throw runOver(session, runId());
+    const { log, ids } = settings;
+    await log.submit(session, encodeCommand(command), key ?? ids.execution());
+    // An empty write fetches the command at once, without waiting for the next poll.
+    if (!this.#isClosed) journal.write([]).catch(() => {});
+  }
+
+  /**
+   * Waits until all submitted commands are on the log and folded, including those submitted
+   * meanwhile.
+   */
+  async flush(journal: SessionJournal): Promise<void> {
+    for (let flushed = -1; flushed !== this.#submitted; ) {
+      flushed = this.#submitted;
+      await Promise.allSettled(this.#submits);
+      await journal.write([]);
+    }
+  }
+}

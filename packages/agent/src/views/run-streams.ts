@@ -1,0 +1,65 @@
+import { encodeEvent } from '@millrace/core';
+import { encodeFrame, uiHeaders } from '@millrace/core/streams';
+import { AgentError } from '../contract/agent-error.ts';
+import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
+import { type RunEventSource, runEvents } from './run-views.ts';
+
+/** The methods of `Run` that return streams. */
+type RunStreams = Pick<Run, 'toReadableStream' | 'toEventStream' | 'toUIMessageStreamResponse'>;
+
+/** Creates the streams of a run from its records on the log. */
+export function runStreams(source: RunEventSource, result: Promise<RunResult>): RunStreams {
+  return {
+    toReadableStream: () => toStream((left) => runEvents({ ...source, left })),
+    toEventStream: () => toStream((left) => eventFrames({ ...source, left })),
+    toUIMessageStreamResponse: (options) => uiResponse(source, result, options),
+  };
+}
+
+async function* eventFrames(source: RunEventSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  for await (const event of runEvents(source))
+    yield encoder.encode(encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) }));
+}
+
+function uiResponse(
+  source: RunEventSource,
+  result: Promise<RunResult>,
+  { messageId, headers, ...unknown }: UiStreamOptions = {},
+): Response {
+  const [name] = Object.keys(unknown);
+  if (name !== undefined) throw unknownOption(name);
+  const encoder = new TextEncoder();
+  const body = toStream(async function* (left) {
+    // Loaded on demand, because most programs do not use it.
+    const { uiMessageFrames } = await import('./ui-message.ts');
+    for await (const frame of uiMessageFrames({ ...source, left }, result, messageId))
+      yield encoder.encode(frame);
+  });
+  return new Response(body, { headers: { ...headers, ...uiHeaders } });
+}
+
+/** A stream that takes the next value when its reader wants one. */
+function toStream<T>(read: (left: AbortSignal) => AsyncGenerator<T>): ReadableStream<T> {
+  const left = new AbortController();
+  const values = read(left.signal);
+  return new ReadableStream<T>(
+    {
+      async pull(controller) {
+        const next = await values.next();
+        if (left.signal.aborted) return;
+        if (next.done) controller.close();
+        else controller.enqueue(next.value);
+      },
+      cancel() {
+        left.abort();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function unknownOption(name: string): AgentError {
+  const message = `Cannot create the response: there is no option ${JSON.stringify(name).slice(0, 100)}. Use messageId or headers`;
+  return new AgentError('bad_option', message);
+}

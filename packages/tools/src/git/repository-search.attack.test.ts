@@ -1,0 +1,84 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { SandboxError } from '../contract/sandbox.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { RepositorySearch } from './repository-search.ts';
+
+// A command leaves files or folders that hide a repository from the search, so that nothing guards
+// the repository while the next command runs.
+
+let root: string;
+beforeEach(() => {
+  root = temporaryFolder();
+  writeTree(root, { 'vendor/x/.git/HEAD': 'ref: refs/heads/main\n' });
+});
+
+const found = () => new RepositorySearch().find(root).map(({ folder }) => folder);
+
+test.for([
+  ['three empty files', { 'vendor/HEAD': '', 'vendor/objects': '', 'vendor/refs': '' }],
+  ['a bare repository', { 'vendor/HEAD': '', 'vendor/objects/a': '', 'vendor/refs/a': '' }],
+  ['files of the root', { HEAD: 'ref: refs/heads/main\n', 'objects/a': '', 'refs/a': '' }],
+  ['a repository', { 'vendor/.git/HEAD': '' }],
+  ['a hundred folders', Object.fromEntries(numbers(100).map((n) => [`a${n}/.git/x`, '']))],
+  ['deep folders', { 'vendor/a/b/c/d/e/f/g/h/.git/x': '' }],
+] as const)('attack: %s above or beside a repository do not hide it', ([, files]) => {
+  writeTree(root, files);
+  expect(found()).toContain(join(root, 'vendor/x'));
+});
+
+test('attack: a repository in a deep folder is found', () => {
+  const deep = 'a/b/c/d/e/f/g/h/i';
+  writeTree(root, { [`${deep}/.git/HEAD`]: '' });
+  expect(found()).toContain(join(root, deep));
+});
+
+test('attack: no search returns a part of the repositories', () => {
+  for (const n of numbers(200)) mkdirSync(join(root, `a${n}/.git`), { recursive: true });
+  expect(() => found()).toThrow(SandboxError);
+  expect(() => found()).toThrow('there are more than 200');
+});
+
+test('attack: no search leaves out folders', () => {
+  for (const n of numbers(20)) mkdirSync(join(root, `a${n}/b`), { recursive: true });
+  const search = (maxFolders: number) => new RepositorySearch({ maxFolders }).find(root);
+  expect(search(43)).toHaveLength(1);
+  expect(() => search(42)).toThrow('it has more than 42 folders');
+});
+
+test('attack: a folder that its owner cannot list is an error', () => {
+  if (process.getuid?.() === 0) {
+    // Root can list every folder, so the system answers here as it does to others.
+    const fs = process.getBuiltinModule('node:fs');
+    const read = vi.spyOn(fs, 'readdirSync').mockImplementation(() => {
+      throw Object.assign(new Error('no'), { code: 'EACCES' });
+    });
+    process.getBuiltinModule('node:module').syncBuiltinESMExports();
+    onTestFinished(() => {
+      read.mockRestore();
+      process.getBuiltinModule('node:module').syncBuiltinESMExports();
+    });
+  }
+  chmodSync(join(root, 'vendor'), 0o300);
+  onTestFinished(() => chmodSync(join(root, 'vendor'), 0o700));
+  expect(() => found()).toThrow(/Cannot search .* for repositories to protect: EACCES/);
+});
+
+test('a folder with the names of a bare repository is found, whatever they are', () => {
+  writeTree(root, { 'b/HEAD': '', 'b/objects/x': '', 'b/refs': '' });
+  writeFileSync(join(root, 'b/config'), '');
+  expect(new RepositorySearch().find(root)).toContainEqual({
+    ...{ folder: join(root, 'b'), isBare: true, hasGit: false },
+  });
+});
+
+test('the objects of a bare repository are not searched', () => {
+  const objects = Object.fromEntries(numbers(90).map((n) => [`b/objects/${n + 10}/x`, '']));
+  writeTree(root, { 'b/HEAD': '', 'b/refs/x': '', ...objects });
+  expect(new RepositorySearch({ maxFolders: 10 }).find(root)).toHaveLength(2);
+});
+
+function numbers(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}

@@ -1,0 +1,152 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { API } from 'typescript/unstable/async';
+import type { Snippet } from './read-snippets.ts';
+import type { SnippetOutcome } from './run-in-process.ts';
+
+/** Snippets as files of one folder inside the repository, so that imports resolve as in an example. */
+export interface SnippetFiles {
+  readonly folder: string;
+  readonly files: ReadonlyMap<string, Snippet>;
+  remove(): void;
+}
+
+export function writeSnippets(snippets: readonly Snippet[]): SnippetFiles {
+  mkdirSync('.snippets', { recursive: true });
+  const folder = resolve(mkdtempSync('.snippets/run-'));
+  const files = new Map<string, Snippet>();
+  for (const snippet of snippets) {
+    const slug = snippet.document.replace(/\.md$/, '').replace(/[^a-zA-Z0-9]+/g, '-');
+    const file = join(folder, `${slug}-${snippet.line}.${snippet.language}`);
+    // The export makes a module of a snippet without imports. It adds no line above the code.
+    writeFileSync(file, `${snippet.code}export {};\n`);
+    files.set(file, snippet);
+  }
+  return { folder, files, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The strictness of a careful user: `strict`, and the two checks that it leaves out. */
+const compilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  skipLibCheck: true,
+  composite: false,
+  declaration: false,
+  declarationMap: false,
+  isolatedDeclarations: false,
+  noUnusedLocals: false,
+  noUnusedParameters: false,
+  noPropertyAccessFromIndexSignature: false,
+  allowImportingTsExtensions: true,
+  rewriteRelativeImportExtensions: false,
+  lib: [
+    'es2024',
+    'esnext.iterator',
+    'esnext.collection',
+    'esnext.disposable',
+    'dom',
+    'dom.iterable',
+  ],
+  types: ['node'],
+  jsx: 'react-jsx',
+};
+
+/**
+ * The type errors of all snippets, each with its place in the document. One program holds them all. The
+ * compiler checks only the snippets: the sources of the packages are checked by `npm run build`.
+ */
+export async function typeErrors({ folder, files }: SnippetFiles): Promise<readonly string[]> {
+  const config = join(folder, 'tsconfig.json');
+  const names = [...files.keys()];
+  const extended = resolve('tsconfig.base.json');
+  writeFileSync(config, JSON.stringify({ extends: extended, compilerOptions, files: names }));
+  const api = new API({ cwd: process.cwd() });
+  try {
+    const snapshot = await api.updateSnapshot({ openProjects: [config] });
+    const [project] = snapshot.getProjects();
+    if (project === undefined) throw new Error(`TypeScript cannot open ${config}`);
+    const errors: string[] = [];
+    for (const [file, snippet] of files) {
+      const { program } = project;
+      const syntactic = await program.getSyntacticDiagnostics(file);
+      const semantic = syntactic.length > 0 ? [] : await program.getSemanticDiagnostics(file);
+      for (const { pos, code, text } of [...syntactic, ...semantic]) {
+        const line = snippet.line + snippet.code.slice(0, pos).split('\n').length - 1;
+        errors.push(`${snippet.document}:${line}: TS${code}: ${text}`);
+      }
+    }
+    return errors;
+  } finally {
+    await api.close();
+  }
+}
+
+/** A snippet that ran, and what became of it. */
+export interface RanSnippet extends SnippetOutcome {
+  readonly snippet: Snippet;
+}
+
+/** These packages end the process when it is idle, so their snippets run alone. */
+const endsProcess = /from '@openai\/agents'/;
+
+/** Runs all snippets that can run. Most of them share a process, which loads the packages once. */
+export async function runSnippets({ folder, files }: SnippetFiles): Promise<readonly RanSnippet[]> {
+  const able = [...files].filter(([, snippet]) => snippet.checkOnly === undefined);
+  const alone = able.filter(([, { code }]) => endsProcess.test(code));
+  const together = able.filter((entry) => !alone.includes(entry));
+  const groups = [together, ...alone.map((entry) => [entry])];
+  const ran = groups.map((group, index) => runTogether(folder, String(index), group));
+  return (await Promise.all(ran)).flat();
+}
+
+async function runTogether(
+  folder: string,
+  name: string,
+  group: readonly (readonly [string, Snippet])[],
+): Promise<readonly RanSnippet[]> {
+  const [list, results] = [join(folder, `${name}.json`), join(folder, `${name}.results.json`)];
+  writeFileSync(list, JSON.stringify(group.map(([file]) => file)));
+  writeFileSync(results, '[]');
+  const runner = 'scripts/snippets/run-in-process.ts';
+  const { code, output } = await run('--conditions=@millrace/source', runner, list, results);
+  const outcomes = JSON.parse(readFileSync(results, 'utf8')) as readonly SnippetOutcome[];
+  const next = group[outcomes.length]?.[1];
+  const isBroken = outcomes.at(-1)?.error !== undefined;
+  if (next !== undefined && !isBroken) {
+    const place = `${next.document}:${next.line}`;
+    throw new Error(`The snippets stopped at ${place} with exit code ${code}: ${output}`);
+  }
+  const ran = outcomes.flatMap((outcome, index) => {
+    const snippet = group[index]?.[1];
+    return snippet === undefined ? [] : [{ ...outcome, snippet }];
+  });
+  // A snippet that throws ends its process. Those after it run in the next one.
+  const rest = group.slice(outcomes.length);
+  return rest.length === 0 ? ran : [...ran, ...(await runTogether(folder, `${name}-`, rest))];
+}
+
+/** A snippet that never ends is stopped after this time, and the error names it. */
+const stuckMs = 120_000 * Number(process.env['MILLRACE_TEST_PATIENCE'] ?? 1);
+
+function run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  // Without keys of the machine, snippets behave the same everywhere.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/_API_KEY$|^NODE_OPTIONS$|^VITEST/.test(name)),
+  );
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+    timeout: stuckMs,
+    killSignal: 'SIGKILL',
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, output }));
+  });
+}

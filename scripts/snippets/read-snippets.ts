@@ -1,0 +1,66 @@
+import { globSync, readFileSync } from 'node:fs';
+
+/** A fenced block of TypeScript in a document. */
+export interface Snippet {
+  readonly document: string;
+  /** The line of the document on which the first line of the code stands. */
+  readonly line: number;
+  readonly language: 'ts' | 'tsx';
+  readonly code: string;
+  /** What the document says that the snippet prints. Empty if it shows no output. */
+  readonly printed: string;
+  /** Why the snippet cannot run in a test. Only its types are checked then. */
+  readonly checkOnly?: string;
+}
+
+/** A fence that does not follow the convention of CONTRIBUTING.md. */
+export interface BadFence {
+  readonly document: string;
+  readonly line: number;
+  readonly problem: string;
+}
+
+/** Documents whose snippets are tests. Changesets and decisions are notes of their day. */
+export const documents: readonly string[] = globSync('**/*.md', {
+  exclude: ['**/node_modules/**', '**/dist/**', '.changeset/**', '.snippets/**', 'docs/site/**'],
+})
+  .filter((path) => !path.startsWith('decisions/'))
+  .sort();
+
+const fence = /^```([a-z]*)(.*)\n([\s\S]*?)^```$/gm;
+const prints = /^\n?It prints:\n\n```text\n([\s\S]*?)^```$/m;
+
+/** All snippets of a document, and the fences that the tests would otherwise overlook. */
+export function readSnippets(document: string): { snippets: Snippet[]; bad: BadFence[] } {
+  const text = readFileSync(document, 'utf8');
+  const snippets: Snippet[] = [];
+  const bad: BadFence[] = [];
+  const outputs = new Set<number>();
+  for (const match of text.matchAll(fence)) {
+    const [whole, language = '', words = '', code = ''] = match;
+    const line = text.slice(0, match.index).split('\n').length;
+    if (language === 'ts' || language === 'tsx') {
+      const after = match.index + whole.length + 1;
+      const output = prints.exec(text.slice(after));
+      const isNext = output !== null && output.index === 0;
+      if (isNext) outputs.add(after + output[0].indexOf('```text'));
+      const reason = /^ check-only: (\S.*)$/.exec(words)?.[1];
+      if (words !== '' && reason === undefined)
+        bad.push({ document, line, problem: `write "check-only: <reason>", not "${words}"` });
+      if (language === 'tsx' && reason === undefined)
+        bad.push({ document, line, problem: 'Node cannot run tsx: mark it check-only' });
+      const printed = isNext ? (output[1] ?? '') : '';
+      const place = { document, line: line + 1 };
+      snippets.push({
+        ...{ ...place, language, code, printed },
+        ...(reason !== undefined && { checkOnly: reason }),
+      });
+    } else if (/^(?:js|jsx|mjs|javascript|typescript)$/.test(language)) {
+      bad.push({ document, line, problem: `write TypeScript (ts), not ${language}` });
+    } else if (/It prints:\n\n$/.test(text.slice(0, match.index)) && !outputs.has(match.index)) {
+      const problem = 'an output is a fence "text" directly after a snippet and "It prints:"';
+      bad.push({ document, line, problem });
+    }
+  }
+  return { snippets, bad };
+}

@@ -1,0 +1,58 @@
+// Runs files one after the other in one process, and writes what each of them printed as JSON:
+// node run-in-process.ts files.json results.json. The next file starts when nothing keeps the process
+// alive, so output that comes late still belongs to the file that printed it.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** The outcome of one snippet. */
+export interface SnippetOutcome {
+  readonly file: string;
+  readonly printed: string;
+  /** The error that the snippet threw, with its stack. */
+  readonly error?: string;
+}
+
+const [, , list = '', results = ''] = process.argv;
+const files = JSON.parse(readFileSync(list, 'utf8')) as readonly string[];
+const outcomes: SnippetOutcome[] = [];
+
+let printed = '';
+process.stdout.write = (chunk: string | Uint8Array): boolean => {
+  printed += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+  return true;
+};
+
+/** Resolves when nothing keeps the process alive. So a snippet has to close what it opens. */
+const untilIdle = () =>
+  // The process would end if the promise resolved without the immediate.
+  new Promise<void>((resolve) => process.once('beforeExit', () => setImmediate(resolve)));
+
+async function runAll(): Promise<void> {
+  for (const file of files) {
+    printed = '';
+    let error: string | undefined;
+    try {
+      await import(pathToFileURL(file).href);
+    } catch (thrown) {
+      error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    }
+    // Some libraries end the process when it is idle.
+    const record = () => {
+      // A document always shows whole lines.
+      if (printed !== '' && !printed.endsWith('\n')) printed += '\n';
+      outcomes.push(error === undefined ? { file, printed } : { file, printed, error });
+      writeFileSync(results, JSON.stringify(outcomes));
+    };
+    if (error !== undefined) {
+      // It may have left a server open, so the process would never be idle.
+      record();
+      process.exit();
+    }
+    process.once('exit', record);
+    await untilIdle();
+    process.off('exit', record);
+    record();
+  }
+}
+
+void runAll();
