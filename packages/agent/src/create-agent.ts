@@ -239,22 +239,22 @@ export function createAgent<
 type ForkedOptions = ForkedRunOptions & ContextOption<unknown>;
 
 const runOptionNames: OptionNames<AgentRunOptions & ContextOption<unknown>> = {
-  context: true,
   session: true,
   signal: true,
   leave: true,
   trace: true,
   observers: true,
+  context: true,
   parent: true,
 };
 
 const forkOptionNames: OptionNames<ForkedOptions> = {
-  context: true,
   into: true,
   signal: true,
   leave: true,
   trace: true,
   observers: true,
+  context: true,
 };
 
 const optionNames: OptionNames<AgentOptions> = {
