@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { postgresLog } from '@millrace/log/postgres';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
@@ -9,7 +10,7 @@ import { createWorker } from '../../worker/create-worker.ts';
 import { call } from '../model-script.ts';
 
 // A process with one worker. It runs until SIGTERM, or until the test kills it. Each effect of a tool
-// is a line in a file. Usage: run-worker.ts <log> <lines>.
+// is a line in a file. Usage: run-worker.ts <file or URL of the log> <lines>.
 const [path = '', lines = ''] = process.argv.slice(2);
 
 const effect = (name: string, replay: 'safe' | 'never') =>
@@ -31,7 +32,7 @@ const reply: ScriptEntry = ({ items }) => {
   return 'All done.';
 };
 
-const log = sqliteLog({ path });
+const log = path.startsWith('postgres:') ? postgresLog({ url: path }) : sqliteLog({ path });
 const agent = createAgent({
   ...{ name: 'desk', log, tools: [effect('note', 'safe'), effect('pay', 'never')] },
   onInterrupted: 'retry',
