@@ -34,7 +34,7 @@ export async function compareSandbox(): Promise<void> {
     const context = {
       ...{ signal: new AbortController().signal, session: sessionId('s'), runId: runId('r') },
       ...{ turn: 1, toolCallId: toolCallId('c'), executionId: executionId('e'), child: undefined },
-      ...{ blobs: memoryLog().blobs, update: () => {} },
+      ...{ blobs: memoryLog().blobs, update: () => {}, context: undefined, idempotencyKey: 'c' },
     };
     const runners = all.map(([, tool]) => async () => {
       await tool.execute({ command: 'true' }, context);

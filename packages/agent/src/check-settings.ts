@@ -54,7 +54,12 @@ export function assertNestedOptions(options: NestedOptions): void {
   assertKnownOptions('createAgent: limits', limits, limitNames);
   assertKnownOptions('createAgent: retry', retry, retryNames);
   assertKnownOptions('createAgent: compaction', compaction, compactionNames);
-  assertKnownOptions('createAgent: request', request, requestNames);
+  assertRequestOptions('createAgent: request', request);
+}
+
+/** Throws `bad_option` if one of the request options has an unknown name. */
+export function assertRequestOptions(of: string, request: RequestOptions): void {
+  assertKnownOptions(of, request, requestNames);
 }
 
 /** Throws `bad_option` if the value of an option is not one of these. */

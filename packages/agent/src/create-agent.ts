@@ -18,7 +18,7 @@ import {
 } from './check-settings.ts';
 import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
-import type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
+import type { Agent, AgentRunOptions, ContextOption, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
@@ -31,12 +31,16 @@ import type {
   Instructions,
   Limits,
   PendingCall,
+  PreparedStep,
   RequestOptions,
   RetrySettings,
   Settings,
+  StepInfo,
+  StepToPrepare,
+  StopCondition,
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
-import type { DeepPartial } from './contract/typed-tools.ts';
+import type { ContextOfTools, DeepPartial } from './contract/typed-tools.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { toItems } from './input/run-input.ts';
 import {
@@ -57,6 +61,7 @@ import { askIfProviderAsks } from './tool/mcp-approval.ts';
 export interface AgentOptions<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
+  Context = unknown,
 > {
   /** The main model provider. */
   readonly provider: Provider;
@@ -65,7 +70,7 @@ export interface AgentOptions<
   /** The tools that the model can call. Default: none. */
   readonly tools?: readonly Tools[] | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
-  readonly instructions?: Instructions;
+  readonly instructions?: Instructions<Context & NoInfer<ContextOfTools<Tools>>>;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
   /** Stores the sessions. Default: `memoryLog()`. */
@@ -77,7 +82,10 @@ export interface AgentOptions<
    * asks for approval. The user is asked about these.
    */
   readonly approve?:
-    | ((call: PendingCall<Tools>) => ApprovalDecision | Promise<ApprovalDecision>)
+    | ((
+        call: PendingCall<Tools>,
+        step: StepInfo<Context & NoInfer<ContextOfTools<Tools>>>,
+      ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
    * `wait` keeps the run alive while a call waits for approval; `park` ends it until it is resumed.
@@ -86,6 +94,21 @@ export interface AgentOptions<
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   /** Options for every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
+  /**
+   * Called before the first attempt of each step. It returns what is different in this step: the
+   * provider, the tools, the instructions, the items or the request options. After a crash, the next
+   * process calls it again for the interrupted step. Default: each step uses the agent's settings.
+   */
+  readonly prepareStep?:
+    | ((
+        step: StepToPrepare<Context & NoInfer<ContextOfTools<Tools>>>,
+      ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
+    | undefined;
+  /**
+   * Conditions that end a run before its next request, for example `toolCalled('submit')`. The run ends
+   * with the stop reason `limit` and the cause of the condition. Default: none.
+   */
+  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /**
    * Schema for the answers: any Standard Schema. The result has the validated `value`. Default:
    * answers are texts.
@@ -150,24 +173,26 @@ const retry: RetrySettings = {
 export function createAgent<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
+  Context = unknown,
 >(
-  options: AgentOptions<Output, Tools>,
+  options: AgentOptions<Output, Tools, Context>,
 ): Agent<
   StandardSchemaV1.InferOutput<Output>,
   Tools,
-  DeepPartial<StandardSchemaV1.InferInput<Output>>
+  DeepPartial<StandardSchemaV1.InferInput<Output>>,
+  Context & ContextOfTools<Tools>
 > {
   // The compiler has checked the types of the tools. The loop treats all tools alike.
   const settings = settingsFrom(options as unknown as AgentOptions);
   const { log, ids } = settings;
   const startFork = (
-    { into, signal, leave, trace, observers }: ForkedRunOptions,
+    { into, signal, leave, trace, observers, context }: ForkedOptions,
     input: RunInput | undefined,
     fork: (into: SessionId) => Promise<unknown>,
   ): Run => {
     const session = into === undefined ? ids.session() : sessionId(into);
     return new LiveRun(settings, {
-      ...{ session, signal, leave, trace, observers },
+      ...{ session, signal, leave, trace, observers, context },
       input: input === undefined ? undefined : toItems(input, ids),
       joinsOpenRun: true,
       prepare: () => fork(session),
@@ -225,21 +250,25 @@ export function createAgent<
   return agent as never;
 }
 
-const runOptionNames: OptionNames<AgentRunOptions> = {
+type ForkedOptions = ForkedRunOptions & ContextOption<unknown>;
+
+const runOptionNames: OptionNames<AgentRunOptions & ContextOption<unknown>> = {
   session: true,
   signal: true,
   leave: true,
   trace: true,
   observers: true,
+  context: true,
   parent: true,
 };
 
-const forkOptionNames: OptionNames<ForkedRunOptions> = {
+const forkOptionNames: OptionNames<ForkedOptions> = {
   into: true,
   signal: true,
   leave: true,
   trace: true,
   observers: true,
+  context: true,
 };
 
 const optionNames: OptionNames<AgentOptions> = {
@@ -253,6 +282,8 @@ const optionNames: OptionNames<AgentOptions> = {
   approve: true,
   whileAsking: true,
   request: true,
+  prepareStep: true,
+  stopWhen: true,
   output: true,
   compaction: true,
   contextFilters: true,
@@ -302,6 +333,8 @@ function settingsFrom(options: AgentOptions): Settings {
     tools: byName(tools),
     instructions: options.instructions,
     request: options.request ?? {},
+    prepareStep: stepPreparer(options.prepareStep),
+    stopWhen: stopConditions(options.stopWhen),
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
@@ -318,6 +351,28 @@ function settingsFrom(options: AgentOptions): Settings {
     random: options.random ?? Math.random,
     onDiagnostic: withoutThrowing(options.onDiagnostic),
   };
+}
+
+/** Few agents prepare steps, so the checks load on demand. */
+function stepPreparer(prepare: AgentOptions['prepareStep']): Settings['prepareStep'] {
+  if (prepare === undefined) return undefined;
+  if (typeof prepare !== 'function') throw notAFunction('prepareStep');
+  return async (step, settings) => {
+    const { resolveStep } = await import('./context/prepare-step.ts');
+    return resolveStep(await prepare(step), settings);
+  };
+}
+
+function stopConditions(given: AgentOptions['stopWhen'] = []): Settings['stopWhen'] {
+  const conditions = typeof given === 'function' ? [given] : given;
+  if (!Array.isArray(conditions) || conditions.some((one) => typeof one !== 'function'))
+    throw notAFunction('stopWhen');
+  return conditions;
+}
+
+function notAFunction(option: string): AgentError {
+  const message = `Cannot use the option ${option} of createAgent: it is not a function`;
+  return new AgentError('bad_option', message, { of: 'createAgent', option });
 }
 
 /** A diagnostic callback must not break the run. */

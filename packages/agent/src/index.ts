@@ -1,6 +1,12 @@
 export { type Clock, systemClock } from '@millrace/providers';
 export { type DropOptions, dropFailedResults, dropReasoning } from './context/filters.ts';
-export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
+export type {
+  Agent,
+  AgentRunOptions,
+  ContextOption,
+  ForkedRunOptions,
+  RunArguments,
+} from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { SessionCommand } from './contract/command.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
@@ -30,8 +36,13 @@ export type {
   Instructions,
   Limits,
   PendingCall,
+  PreparedStep,
   RequestOptions,
   RetrySettings,
+  StepInfo,
+  StepToPrepare,
+  StopCheck,
+  StopCondition,
 } from './contract/settings.ts';
 export type {
   HandOff,
@@ -44,6 +55,7 @@ export type {
 } from './contract/tool.ts';
 export type {
   CallEvent,
+  ContextOfTools,
   DeepPartial,
   ParsedToolInput,
   PendingApproval,
@@ -56,7 +68,7 @@ export type {
   TypedTool,
 } from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
-export { type PastRequest, requestAt } from './history/request-at.ts';
+export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {
   type SubmitOptions,
   type SubmittedCommand,
@@ -87,6 +99,7 @@ export type { SpanTracer, TracedSpan } from './observers/opentelemetry/timed-spa
 export { type TerminalOptions, terminalObserver } from './observers/terminal/terminal-observer.ts';
 export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';
 export { type UsageObserver, type UsageTotals, usageObserver } from './observers/usage-observer.ts';
+export { stepCount, toolCalled } from './stop-conditions.ts';
 export {
   type HandOffOptions,
   handOff,

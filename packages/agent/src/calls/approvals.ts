@@ -64,9 +64,11 @@ export class Approvals {
   }
 
   async #askPolicy(call: PendingCall): Promise<PolicyDecision> {
-    const { approve, onDiagnostic } = this.#context.settings;
+    const { settings, context, session } = this.#context;
+    const { approve, onDiagnostic } = settings;
+    const { turn } = this.#at;
     try {
-      const returned = await approve(call);
+      const returned = await approve(call, { context, session, turn });
       return validDecision(typeof returned === 'string' ? { decision: returned } : returned);
     } catch (error) {
       onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);

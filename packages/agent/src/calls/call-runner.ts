@@ -8,6 +8,7 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
+import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
@@ -69,7 +70,7 @@ export class CallRunner {
    * at once.
    */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
-    const { tools } = this.#context.settings;
+    const tools = this.#tools;
     if (tools.get(call.name)?.effects !== 'none') return;
     const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
@@ -81,6 +82,12 @@ export class CallRunner {
 
   #isLate({ toolCallId }: ToolCallPart): boolean {
     return this.#isOver || this.#isAdopted || this.#running.has(toolCallId);
+  }
+
+  /** The tools that the request offered. After a crash, the log still has their names. */
+  get #tools(): RunContext['settings']['tools'] {
+    const { settings, journal } = this.#context;
+    return offeredTools(settings.tools, journal.loop.turn?.offered);
   }
 
   /** The log has the end of the response with its calls, so tools that started early count. */
@@ -184,9 +191,9 @@ export class CallRunner {
 
   /** Decides whether the call runs, and with which input. */
   async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
-    const { tools, whileAsking } = this.#context.settings;
+    const { whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
-    const work = prepareCall(call, tools, this.#callState(call)?.answer?.input);
+    const work = prepareCall(call, this.#tools, this.#callState(call)?.answer?.input);
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
@@ -217,7 +224,7 @@ export class CallRunner {
     if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
     const isChanged = answer.input !== undefined;
     const work = isChanged
-      ? prepareCall(call, this.#context.settings.tools, answer.input)
+      ? prepareCall(call, this.#tools, answer.input)
       : Promise.resolve({ ...ready, ok: true as const });
     const allowed = await raceAbort(work, this.#stop.signal);
     if (allowed === halted) return 'left';

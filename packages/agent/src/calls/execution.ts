@@ -160,12 +160,13 @@ function contextOf(
   { call: { toolCallId }, judged }: PendingCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
-  { settings, journal, session, observers }: RunContext,
+  { settings, journal, session, observers, context }: RunContext,
   { turn }: Attempt,
   update: ToolContext['update'],
 ): Omit<ToolContext, 'signal'> {
   return {
-    ...{ session, turn, toolCallId, executionId, observers, update },
+    ...{ context, session, turn, toolCallId, executionId, observers, update },
+    idempotencyKey: `${session}:${turn}:${toolCallId}`,
     ...{ child: childCall?.child, asParent: childCall },
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),

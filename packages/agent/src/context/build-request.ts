@@ -13,22 +13,50 @@ import type { BlobStore } from '@millrace/log';
 import type { ModelRequest, ToolDefinition } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
-import type { Settings } from '../contract/settings.ts';
+import type { ResolvedStep, Settings, StepInfo } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 import { clipItem } from './clip-item.ts';
+
+/** The context items of a request, before `prepareStep` changes them. */
+function contextItems(
+  { contextFilters }: Settings,
+  state: FoldState,
+  { compacted, rejectedReasoning }: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
+): readonly Item[] {
+  const accepted = withoutReasoning(state, rejectedReasoning);
+  const context = applyCompaction(accepted, compacted);
+  return contextFilters.reduce((items, filter) => filter(items), context);
+}
+
+/** The changes of `prepareStep`. Empty if the agent does not prepare its steps. */
+export async function prepareRequest(
+  settings: Settings,
+  state: FoldState,
+  loop: LoopState,
+  step: StepInfo,
+): Promise<ResolvedStep> {
+  if (settings.prepareStep === undefined) return {};
+  const items = contextItems(settings, state, loop);
+  const finished = loop.run?.finishedTurns ?? 0;
+  return settings.prepareStep({ ...step, step: finished, items }, settings);
+}
 
 /** Builds the request for a model: instructions, the context items and the tools. */
 export async function buildRequest(
   settings: Settings,
   state: FoldState,
-  { compacted, rejectedReasoning }: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
+  loop: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
+  step: StepInfo,
+  prepared: ResolvedStep = {},
 ): Promise<ModelRequest> {
-  const { instructions, tools, request, output, log, contextFilters } = settings;
-  const accepted = withoutReasoning(state, rejectedReasoning);
-  const context = applyCompaction(accepted, compacted);
-  const filtered = contextFilters.reduce((items, filter) => filter(items), context);
-  const prompt = typeof instructions === 'function' ? await instructions(filtered) : instructions;
+  const { output, log } = settings;
+  const tools = offeredTools(settings.tools, prepared.tools);
+  const request = { ...settings.request, ...prepared.request };
+  const instructions = prepared.instructions ?? settings.instructions;
+  const filtered = prepared.items ?? contextItems(settings, state, loop);
+  const prompt =
+    typeof instructions === 'function' ? await instructions(filtered, step) : instructions;
   const items = await Promise.all(
     filtered.map((item) => withBytes(withChangedInputs(item), log.blobs)),
   );
@@ -42,6 +70,15 @@ export async function buildRequest(
     ...(definitions.length > 0 && { tools: definitions }),
     ...(output && { output: { name: 'answer', schema: output.schema } }),
   };
+}
+
+/** The tools that a step offers, in the order of the agent. */
+export function offeredTools(
+  tools: Settings['tools'],
+  names: readonly string[] | undefined,
+): Settings['tools'] {
+  if (names === undefined) return tools;
+  return new Map([...tools].filter(([name]) => names.includes(name)));
 }
 
 /** The provider asks for MCP approvals by itself, so no request declares the tool that answers. */

@@ -5,6 +5,19 @@ import type { ReplayOptions, ReplayResult } from './replay.ts';
 import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from './run.ts';
 import type { PendingApproval, TypedTool } from './typed-tools.ts';
 
+/**
+ * The `context` of a run. It is required if the tools, the instructions or the policy of the agent have
+ * a typed context.
+ */
+export type ContextOption<Context> = unknown extends Context
+  ? { readonly context?: Context | undefined }
+  : { readonly context: Context };
+
+/** The last arguments of a method that starts a run. They are required if `context` is. */
+export type RunArguments<Options, Context> = unknown extends Context
+  ? [options?: Options & ContextOption<Context>]
+  : [options: Options & ContextOption<Context>];
+
 /** Options of `Agent.run` and `Agent.resume`. */
 export interface AgentRunOptions {
   /** The session to run in. Default: a new session. */
@@ -52,15 +65,26 @@ export interface ForkedRunOptions {
 }
 
 /** An agent: settings that can run sessions. Create it with `createAgent`. */
-export interface Agent<Value = unknown, Tools extends TypedTool = TypedTool, Live = JsonValue> {
+export interface Agent<
+  Value = unknown,
+  Tools extends TypedTool = TypedTool,
+  Live = JsonValue,
+  Context = unknown,
+> {
   /** The name from the options. */
   readonly name: string;
-  /** Starts a run. One agent can serve many runs at once, but only one per session. */
-  run(input: RunInput, options?: AgentRunOptions): Run<Value, Tools, Live>;
-  /** Resumes a session: interrupted work, queued messages and answered approvals. */
+  /**
+   * Starts a run. One agent can serve many runs at once, but only one per session. `context` is passed
+   * to tools as `ctx.context`, and to the functions among the agent's options. It is not on the log.
+   */
+  run(input: RunInput, ...options: RunArguments<AgentRunOptions, Context>): Run<Value, Tools, Live>;
+  /**
+   * Resumes a session: interrupted work, queued messages and answered approvals. Pass the `context`
+   * again, because it is not on the log.
+   */
   resume(
     session: string,
-    options?: Omit<AgentRunOptions, 'session' | 'parent'>,
+    ...options: RunArguments<Omit<AgentRunOptions, 'session' | 'parent'>, Context>
   ): Run<Value, Tools, Live>;
   /**
    * Approves a call that waits for approval, by its id or by an entry of `result.pendingApprovals`. It
@@ -89,14 +113,14 @@ export interface Agent<Value = unknown, Tools extends TypedTool = TypedTool, Liv
    */
   regenerate(
     session: string,
-    options?: ForkedRunOptions & { readonly item?: string | undefined },
+    ...options: RunArguments<ForkedRunOptions & { readonly item?: string | undefined }, Context>
   ): Run<Value, Tools, Live>;
   /** Replaces an item with new input and answers it, in a fork. */
   edit(
     session: string,
     item: string,
     input: RunInput,
-    options?: ForkedRunOptions,
+    ...options: RunArguments<ForkedRunOptions, Context>
   ): Run<Value, Tools, Live>;
   /**
    * Runs a recorded session through the loop again. Model output, tool results, decisions, times

@@ -59,6 +59,8 @@ export interface Compacted {
 
 interface RunState {
   readonly id: RunId;
+  /** The number of the run's first turn. */
+  readonly firstTurn: number;
   /**
    * Turns that this run has started and finished. The first one may have been started by another
    * run.
@@ -90,6 +92,8 @@ export interface TurnState {
   readonly isCompaction: boolean;
   /** `LoopState.hasInput` before this turn. */
   readonly hadInput: boolean;
+  /** The names of the tools that the request offered. Undefined for all tools of the agent. */
+  readonly offered: readonly string[] | undefined;
 }
 
 /** Decisions on a call and its executions. The result itself is in the tool item. */

@@ -12,6 +12,8 @@ export interface RunContext {
   /** Makes tool call ids unique. */
   readonly callIds: CallIds;
   readonly session: SessionId;
+  /** The context that the caller passed to the run. It is not on the log. */
+  readonly context: unknown;
   /** The session state when the run opened it. */
   readonly initialState: FoldState;
   /** Aborts when the run has to stop. */

@@ -5,6 +5,7 @@ import type {
   JsonObject,
   JsonValue,
   LogRecord,
+  SessionId,
   ToolCallPart,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
@@ -57,10 +58,17 @@ export interface Settings {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly instructions: Instructions;
   readonly request: RequestOptions;
+  readonly prepareStep:
+    | ((step: StepToPrepare, settings: Settings) => Promise<ResolvedStep>)
+    | undefined;
+  readonly stopWhen: readonly StopCondition[];
   readonly output: Output | undefined;
   readonly log: Log;
   readonly observers: readonly Observer[];
-  readonly approve: (call: PendingCall) => ApprovalDecision | Promise<ApprovalDecision>;
+  readonly approve: (
+    call: PendingCall,
+    step: StepInfo,
+  ) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Whether a run waits for an approval, or ends as `parked` until it is resumed. */
   readonly whileAsking: 'wait' | 'park';
   readonly compaction: Compaction | undefined;
@@ -76,11 +84,80 @@ export interface Settings {
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
 }
 
-/** The system prompt, or a function that returns it for the items of a request. */
-export type Instructions =
+/** The run and step for which a function of the agent is called. */
+export interface StepInfo<Context = unknown> {
+  /**
+   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
+   * has none.
+   */
+  readonly context: Context;
+  readonly session: SessionId;
+  /** The turn of the session. */
+  readonly turn: number;
+}
+
+/**
+ * The system prompt, or a function that returns it for the items of a request. To type the context of
+ * runs, annotate the second parameter: `StepInfo<Desk>`.
+ */
+export type Instructions<Context = unknown> =
   | string
   | undefined
-  | ((transcript: readonly Item[]) => string | undefined | Promise<string | undefined>);
+  | ((
+      transcript: readonly Item[],
+      step: StepInfo<Context>,
+    ) => string | undefined | Promise<string | undefined>);
+
+/** What `prepareStep` gets: the step, and the items of its request. */
+export interface StepToPrepare<Context = unknown> extends StepInfo<Context> {
+  /** How many steps this run has finished: 0 for its first request. */
+  readonly step: number;
+  /** The items that the request would have, without the instructions. */
+  readonly items: readonly Item[];
+}
+
+/** What `prepareStep` changes in one step. The settings of the agent apply to all other fields. */
+export interface PreparedStep {
+  /** The provider with the model. If it fails, the agent's providers are used. */
+  readonly provider?: Provider | undefined;
+  /**
+   * The names of the tools that the model can call. Calls of other tools are rejected. Default: all
+   * tools of the agent.
+   */
+  readonly tools?: readonly string[] | undefined;
+  /** Replaces the instructions. */
+  readonly instructions?: string | undefined;
+  /** Replaces the items of the request. The transcript does not change. */
+  readonly items?: readonly Item[] | undefined;
+  /** Request options that replace those of the agent, such as `toolChoice`. */
+  readonly request?: RequestOptions | undefined;
+}
+
+/** The checked changes of a step. */
+export interface ResolvedStep {
+  /** The provider of the step, then its fallbacks. */
+  readonly providers?: readonly Provider[] | undefined;
+  /** In the order of the agent. Undefined for all tools. */
+  readonly tools?: readonly string[] | undefined;
+  readonly instructions?: string | undefined;
+  readonly items?: readonly Item[] | undefined;
+  readonly request?: RequestOptions | undefined;
+}
+
+/** The state of a run for `stopWhen`. It depends only on the log. */
+export interface StopCheck {
+  /** How many steps the run has finished. */
+  readonly steps: number;
+  /** The answers and tool results of the run, without its input. */
+  readonly items: readonly Item[];
+}
+
+/**
+ * Decides before each further request whether the run ends. It returns true or the cause, a text for
+ * the log. It must depend only on its argument, so that a resumed or replayed run ends at the same
+ * step.
+ */
+export type StopCondition = (run: StopCheck) => boolean | string | undefined;
 
 /** Options that are copied into every request. */
 export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;

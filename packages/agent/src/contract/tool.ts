@@ -104,14 +104,26 @@ export interface ToolOutput {
   };
 }
 
-/** Passed to `execute`: the abort signal, ids, blobs and progress. */
-export interface ToolContext {
+/** Passed to `execute`: the run's context, the abort signal, ids, blobs and progress. */
+export interface ToolContext<Context = unknown> {
+  /**
+   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Sub-agents get the
+   * context of their caller. Undefined if the run has none.
+   */
+  readonly context: Context;
   /** Aborts when the tool has to stop. The run waits only for a short grace period after that. */
   readonly signal: AbortSignal;
   readonly session: SessionId;
   readonly runId: RunId;
   readonly turn: number;
   readonly toolCallId: ToolCallId;
+  /**
+   * Identifies the call: `session`, `turn` and `toolCallId`, joined by `:`. It is the same in each
+   * execution of the call: after a retry, a crash or an approval, and in each process. No other call of
+   * the log has it. Pass it to services that accept an idempotency key.
+   */
+  readonly idempotencyKey: string;
+  /** Identifies one execution of the call. A retry has another one. */
   readonly executionId: ExecutionId;
   /**
    * The session for a sub-agent, if the tool has `startsSession`. If the call runs again after it was

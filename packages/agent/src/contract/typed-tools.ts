@@ -8,6 +8,8 @@ export interface ToolTypes {
   readonly parsed: unknown;
   /** The value of the result for programs. */
   readonly output: unknown;
+  /** The run context that the tool needs. `unknown` if it needs none. */
+  readonly context: unknown;
 }
 
 /** The part of a tool that the types of runs, events and results depend on. */
@@ -28,6 +30,15 @@ export type ParsedToolInput<T extends TypedTool> = TypesOf<T>['parsed'];
 
 /** The value that a tool returns for programs. `undefined` for a tool that returns text. */
 export type ToolValue<T extends TypedTool> = TypesOf<T>['output'];
+
+/** The run context that all of these tools need: the intersection of their contexts. */
+export type ContextOfTools<Tools extends TypedTool> = (
+  Tools extends TypedTool
+    ? (context: TypesOf<Tools>['context']) => void
+    : never
+) extends (context: infer Context) => void
+  ? Context
+  : unknown;
 
 /** A call that waits for the approval of a user. `name` narrows the type of `input`. */
 export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends TypedTool

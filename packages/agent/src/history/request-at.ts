@@ -10,9 +10,10 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
-import { buildRequest } from '../context/build-request.ts';
+import { buildRequest, prepareRequest } from '../context/build-request.ts';
 import type { Agent } from '../contract/agent.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
@@ -28,6 +29,12 @@ export interface PastRequest extends Attempt {
   readonly notes: readonly string[];
 }
 
+/** Options of `requestAt`. */
+export interface RequestAtOptions {
+  /** The context of the run, for `instructions` that use it. Default: none. */
+  readonly context?: unknown;
+}
+
 /**
  * Builds the request of a past attempt again, from the log and the agent's current settings.
  * Requests are not stored, because each one repeats the whole conversation. Returns undefined if
@@ -37,7 +44,9 @@ export async function requestAt(
   agent: Agent,
   session: string,
   at: Attempt,
+  options: RequestAtOptions = {},
 ): Promise<PastRequest | undefined> {
+  assertKnownOptions('requestAt', options, { context: true });
   const root = settingsOf(agent);
   const moment = await findAttemptStart(root.log, sessionId(session), at);
   if (moment === undefined) return undefined;
@@ -45,10 +54,13 @@ export async function requestAt(
   const asked = { turn: at.turn, attempt: at.attempt, provider: id, model };
   if (kind !== 'assistant') return { ...asked, described: undefined, notes: [summaryNote] };
   const settings = activeSettings(createRegistry(root), root, loop.agent);
-  const same = settings.providers.find((one) => one.id === id && one.model === model);
-  const provider = same ?? settings.providers[0];
+  const step = { context: options.context, session: sessionId(session), turn: at.turn };
+  const prepared = await prepareRequest(settings, state, loop, step);
+  const { providers = settings.providers } = prepared;
+  const same = providers.find((one) => one.id === id && one.model === model);
+  const provider = same ?? providers[0];
   if (provider === undefined) return { ...asked, described: undefined, notes: [nowNote] };
-  const request = await buildRequest(settings, state, loop);
+  const request = await buildRequest(settings, state, loop, step, prepared);
   const notes = same === undefined ? [nowNote, otherNote(asked, provider)] : [nowNote];
   if (provider.describe === undefined)
     return { ...asked, described: describeModelRequest(request), notes: [...notes, plainNote] };

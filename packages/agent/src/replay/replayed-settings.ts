@@ -1,4 +1,4 @@
-import { type Attempt, sessionId, type ToolCallId } from '@millrace/core';
+import { sessionId, type ToolCallId } from '@millrace/core';
 import type { BlobStore, Log } from '@millrace/log';
 import {
   createProvider,
@@ -12,7 +12,12 @@ import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
-import type { ApprovalDecision, PendingCall, Settings } from '../contract/settings.ts';
+import type {
+  ApprovalDecision,
+  PendingCall,
+  ResolvedStep,
+  Settings,
+} from '../contract/settings.ts';
 import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
@@ -34,12 +39,17 @@ export function replayedSettings(
 ): Settings {
   const replayAgent = agentReplayer(replay, observers);
   const { drive, playback } = replay;
+  const isPrepared = settings.prepareStep !== undefined;
   const tools = [...settings.tools].map(
     ([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const,
   );
   return {
     ...settings,
-    providers: replayedProviders(replay, settings.name),
+    providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
+    // The recording has the providers and the tools of each step.
+    prepareStep: isPrepared
+      ? async ({ turn }) => recordedStep(replay, settings.name, turn)
+      : undefined,
     tools: new Map(tools),
     instructions: undefined,
     contextFilters: [],
@@ -115,14 +125,36 @@ function notSupported(): AgentError {
 }
 
 /** The providers that an agent used in a drive, in order. They stream the recorded output. */
-function replayedProviders(replay: ReplayState, agent: string): readonly Provider[] {
-  const { attempts } = replay.recording;
-  const play = (turn: number, attempt: number) => attempts.get(`${turn}.${attempt}`);
-  const stream = (_request: unknown, { item }: { readonly item: Attempt }) =>
-    replayStream(replay, play(item.turn, item.attempt));
-  return providersAskedBy(replay, agent).map(({ provider, model }) =>
-    createProvider(provider, model, stream),
+function replayedProviders(replay: ReplayState, agent: string, turn?: number): readonly Provider[] {
+  return providersAskedBy(replay, agent, turn).map(({ provider, model }) =>
+    createProvider(provider, model, streamOf(replay)),
   );
+}
+
+function streamOf(replay: ReplayState): Provider['stream'] {
+  const { attempts } = replay.recording;
+  return (_request, { item }) => replayStream(replay, attempts.get(`${item.turn}.${item.attempt}`));
+}
+
+/** What `prepareStep` chose for a turn, according to the recording. */
+function recordedStep(replay: ReplayState, agent: string, turn: number): ResolvedStep {
+  const { recording, drive } = replay;
+  const started = recording.records.flatMap(({ fact, turn: of, producer }) =>
+    of === turn && producer === drive.producer && fact?.type === 'response_started' ? [fact] : [],
+  );
+  return { providers: replayedProviders(replay, agent, turn), tools: started[0]?.tools };
+}
+
+/**
+ * The provider of summaries in an agent that prepares its steps. Its name is that of the recorded turn,
+ * because the other turns do not tell which providers the agent has.
+ */
+function anyProvider(replay: ReplayState): Provider {
+  const recorded = () => replay.recording.attempts.get(`${turnOf(replay)}.1`);
+  return Object.defineProperties(createProvider('', '', streamOf(replay)), {
+    id: { get: () => recorded()?.provider ?? 'nobody' },
+    model: { get: () => recorded()?.model ?? 'none' },
+  });
 }
 
 interface AskedProvider {
@@ -134,13 +166,15 @@ interface AskedProvider {
 function providersAskedBy(
   { recording, drive, root }: ReplayState,
   agent: string,
+  onlyTurn?: number,
 ): readonly AskedProvider[] {
   const asked: AskedProvider[] = [];
   let [by, next, index, isNext] = [root, root, 0, false];
-  for (const { fact, producer } of recording.records) {
+  for (const { fact, producer, turn } of recording.records) {
     if (fact?.type === 'handed_off' && next === by) next = fact.to;
     if (fact?.type === 'turn_finished') by = next;
     if (producer !== drive.producer || by !== agent) continue;
+    if (onlyTurn !== undefined && turn !== onlyTurn) continue;
     if (fact?.type === 'retry_scheduled') isNext = isFallback(fact);
     if (fact?.type !== 'response_started') continue;
     if (isNext) index++;

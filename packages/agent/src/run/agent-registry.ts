@@ -44,16 +44,17 @@ export function createRegistry(root: Settings): AgentRegistry {
 }
 
 /**
- * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits
- * and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
+ * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits,
+ * stop conditions and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
  * type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
+  const { stopWhen } = root;
   const output = root.output ?? next.output;
   return {
     ...{ ...next, output, log, observers, limits, clock },
-    ...{ ids, random, onDiagnostic, onInterrupted },
+    ...{ ids, random, onDiagnostic, onInterrupted, stopWhen },
   };
 }
 

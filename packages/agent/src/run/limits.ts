@@ -5,6 +5,7 @@ import {
   type Item,
   isDecimal,
   toArray,
+  toItem,
   totalUsage,
   transcript,
 } from '@millrace/core';
@@ -72,10 +73,27 @@ export function exceededLimit(context: RunContext): string | undefined {
   const { settings, journal } = context;
   const { maxTurns, maxRepeats } = settings.limits;
   if ((journal.loop.run?.turns ?? 0) >= maxTurns) return `${maxTurns} turns`;
-  const budget = exceededBudget(context);
-  if (budget !== undefined) return budget;
+  const reached = exceededBudget(context) ?? stopCause(context);
+  if (reached !== undefined) return reached;
   if (countRepeats(transcript(journal.state)) >= maxRepeats)
     return `the same call ${maxRepeats} times`;
+  return undefined;
+}
+
+const maxCauseLength = 200;
+
+/** The cause of the first stop condition that is met. */
+function stopCause({ settings, journal }: RunContext): string | undefined {
+  const { stopWhen } = settings;
+  const { run } = journal.loop;
+  if (stopWhen.length === 0 || run === undefined) return undefined;
+  const own = toArray(journal.state.items).filter(({ turn }) => turn >= run.firstTurn);
+  const check = { steps: run.finishedTurns, items: own.map(toItem) };
+  for (const condition of stopWhen) {
+    const met = condition(check);
+    if (typeof met === 'string' && met !== '') return met.slice(0, maxCauseLength).toWellFormed();
+    if (met) return 'stopWhen';
+  }
   return undefined;
 }
 

@@ -63,6 +63,8 @@ interface LiveRunOptions {
   readonly trace?: TraceContext | undefined;
   /** In addition to the agent's observers. */
   readonly observers?: readonly Observer[] | undefined;
+  /** Passed to tools and functions of the agent. It is not on the log. */
+  readonly context?: unknown;
   /** The call that this run belongs to, if it is the run of a sub-agent. */
   readonly parent?: ParentCall | undefined;
   /**
@@ -316,7 +318,7 @@ export class LiveRun implements Run {
     const registry = createRegistry(settings);
     const callIds = new UniqueCallIds(settings.ids, journal.state);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
-    const { observers, parent } = this.#options;
+    const { observers, parent, context } = this.#options;
     const adapt = parent === undefined ? undefined : settingsWhileAsking(parent.whileAsking);
     return {
       ...{
@@ -327,7 +329,7 @@ export class LiveRun implements Run {
         initialState,
         signal: this.#stop.signal,
       },
-      ...{ observers, parent, leave: this.#leaving.signal },
+      ...{ observers, parent, context, leave: this.#leaving.signal },
       get settings() {
         const active = activeSettings(registry, settings, journal.loop.agent);
         return adapt === undefined ? active : adapt(active);

@@ -89,12 +89,10 @@ export class RunLoop {
         if (ended !== undefined) throw ended;
         if (phase.isAborting) await journal.settled();
         const { through } = journal.state;
-        const action = decide(this.#decisionInput());
-        if (isExternal(action)) return action;
-        const stop = await this.#perform(action).catch((error: unknown) =>
+        const done = await this.#step(isExternal).catch((error: unknown) =>
           this.#endAfterError(error),
         );
-        if (stop !== undefined) return stop;
+        if (done !== undefined) return done;
         idle = journal.state.through === through ? idle + 1 : 0;
       }
       throw stuck(this.#context.session);
@@ -166,6 +164,12 @@ export class RunLoop {
     const { Compactor } = await import('./compaction.ts');
     this.#compactor ??= new Compactor(this.#context);
     return this.#compactor;
+  }
+
+  /** Decides and performs the next action. Returns the run's stop, or an external action. */
+  async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
+    const action = decide(this.#decisionInput());
+    return isExternal(action) ? action : this.#perform(action);
   }
 
   /** Performs an action. Returns the run's stop if it was the last one. */

@@ -1,9 +1,10 @@
 import type { DraftRecord, ErrorInfo, ItemId } from '@millrace/core';
 import type { Provider, ProviderError, ResponseEnd } from '@millrace/providers';
 import { halted, raceAbort, wait } from '../abortable.ts';
-import { buildRequest } from '../context/build-request.ts';
+import { buildRequest, prepareRequest } from '../context/build-request.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import type { ResolvedStep, StepInfo } from '../contract/settings.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 
@@ -21,8 +22,12 @@ interface ConcurrentWork {
  */
 export class TurnRequest {
   readonly #context: RunContext;
-  /** The provider in use. */
+  /** The provider in use, among those of the agent. */
   #providerIndex = 0;
+  /** The changes of `prepareStep` for this turn, once it was called. */
+  #prepared: ResolvedStep | undefined;
+  /** The provider in use, among those of the prepared step. */
+  #preparedIndex = 0;
   /** Failed attempts with this provider in this turn. */
   #failures = 0;
   #turn = 0;
@@ -37,17 +42,23 @@ export class TurnRequest {
    * retry delay is over.
    */
   async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
-    const { settings, signal, journal, phase } = this.#context;
+    const { settings, signal, journal, phase, context, session } = this.#context;
     this.#startTurn(turn.turn);
-    const provider = settings.providers[this.#providerIndex] ?? settings.providers[0];
-    if (provider === undefined) return;
     const at = { turn: turn.turn, attempt: turn.attempt + 1 };
     const { state, loop } = journal;
-    const work = buildRequest(settings, state, loop);
+    const step = { context, session, turn: at.turn };
+    const prepared = await raceAbort(this.#prepare(step), signal);
+    if (prepared === halted || phase.isAborting) return;
+    const { providers, index } = this.#candidates;
+    const provider = providers[index] ?? providers[0];
+    if (provider === undefined) return;
+    const work = buildRequest(settings, state, loop, step, prepared);
     const request = await raceAbort(work, signal);
     if (request === halted || phase.isAborting) return;
-    const kind = 'assistant';
-    const { end, itemId } = await runAttempt(this.#context, { provider, request, kind, ...at });
+    const offered = { kind: 'assistant', tools: prepared.tools } as const;
+    const { end, itemId } = await runAttempt(this.#context, {
+      ...{ provider, request, ...offered, ...at },
+    });
     const { error, usage } = end;
     if (error === undefined) return;
     await concurrent.halt();
@@ -72,6 +83,23 @@ export class TurnRequest {
     return providers[providers === this.#providers ? this.#providerIndex : 0];
   }
 
+  /** Retries of the request use the same changes. */
+  async #prepare(step: StepInfo): Promise<ResolvedStep> {
+    if (this.#prepared !== undefined) return this.#prepared;
+    const { settings, journal, parent } = this.#context;
+    const prepared = await prepareRequest(settings, journal.state, journal.loop, step);
+    if (prepared.providers !== undefined) parent?.checkPrices(prepared.providers.slice(0, 1));
+    this.#prepared = prepared;
+    return prepared;
+  }
+
+  /** The providers of this turn, and which of them is in use. */
+  get #candidates(): { readonly providers: readonly Provider[]; readonly index: number } {
+    const { providers } = this.#prepared ?? {};
+    if (providers !== undefined) return { providers, index: this.#preparedIndex };
+    return { providers: this.#context.settings.providers, index: this.#providerIndex };
+  }
+
   /** A fallback stays in use for later turns, until a hand-off brings other providers. */
   #startTurn(turn: number): void {
     const { providers } = this.#context.settings;
@@ -80,6 +108,8 @@ export class TurnRequest {
     if (turn === this.#turn) return;
     this.#turn = turn;
     this.#failures = 0;
+    this.#prepared = undefined;
+    this.#preparedIndex = 0;
   }
 
   /** Ends the response and keeps the partial answer. */
@@ -100,7 +130,8 @@ export class TurnRequest {
   /** Delay before the next attempt. Undefined if there is none. */
   #retryDelay(error: ProviderError): number | undefined {
     const { settings, journal } = this.#context;
-    const { retry, providers, random } = settings;
+    const { retry, random } = settings;
+    const { providers, index } = this.#candidates;
     const failures = ++this.#failures;
     // The next request leaves the reasoning out, because the log says that it was rejected.
     const isRejectedAgain = journal.loop.rejectedReasoning === this.#turn;
@@ -117,8 +148,9 @@ export class TurnRequest {
       const backoffMs = Math.min(retry.maxDelayMs, retry.baseDelayMs * 2 ** (failures - 1));
       return Math.max(hintMs, Math.round(backoffMs * (0.5 + random() / 2)));
     }
-    if (this.#providerIndex + 1 >= providers.length || !mayFallBack(error)) return undefined;
-    this.#providerIndex++;
+    if (index + 1 >= providers.length || !mayFallBack(error)) return undefined;
+    if (providers === this.#providers) this.#providerIndex++;
+    else this.#preparedIndex++;
     this.#failures = 0;
     return 0;
   }

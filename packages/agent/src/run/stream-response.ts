@@ -28,13 +28,16 @@ export async function runAttempt(
   options: AttemptOptions,
 ): Promise<AttemptResult> {
   const { settings, journal } = context;
-  const { provider, kind, turn, attempt } = options;
+  const { provider, kind, tools, turn, attempt } = options;
   const itemId = settings.ids.item();
   const at = { turn, attempt };
   const { id, model } = provider;
   await journal.write([
     { ...at, fact: { type: 'item_started', itemId, kind } },
-    { ...at, fact: { type: 'response_started', itemId, provider: id, model } },
+    {
+      ...at,
+      fact: { type: 'response_started', itemId, provider: id, model, ...(tools && { tools }) },
+    },
   ]);
   const abandoned = new AbortController();
   const streamed = streamResponse(context, options, itemId, abandoned);
@@ -69,6 +72,8 @@ interface AttemptOptions {
   readonly request: ModelRequest;
   /** The kind of the item that the response is written to. */
   readonly kind: 'assistant' | 'context';
+  /** The names of the offered tools, if `prepareStep` chose them. */
+  readonly tools?: readonly string[] | undefined;
   readonly turn: number;
   readonly attempt: number;
 }

@@ -13,7 +13,9 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
   if (fact === undefined) return state;
   switch (fact.type) {
     case 'run_started': {
-      const run = { id: fact.runId, turns: 0, finishedTurns: 0, aborted: undefined };
+      // An open turn was started by a run that was parked. This run finishes it.
+      const firstTurn = state.lastTurn + (state.turn === undefined ? 1 : 0);
+      const run = { id: fact.runId, firstTurn, turns: 0, finishedTurns: 0, aborted: undefined };
       return { ...state, run, trace: fact.trace, lastError: undefined };
     }
     case 'error_reported':
@@ -115,6 +117,7 @@ function startTurn(state: LoopState, turn: number): LoopState {
     handedTo: undefined,
     isCompaction: false,
     hadInput: state.hasInput,
+    offered: undefined,
   };
   const counted = run && { ...run, turns: run.turns + 1 };
   return { ...state, run: counted, turn: started, lastTurn: turn, hasInput: false };
@@ -149,7 +152,7 @@ function startItem(
   if (kind === 'tool') return { ...state, turn: { ...turn, toolItemId: itemId } };
   if (kind !== 'assistant' && kind !== 'context') return state;
   const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
-  const tried = { ...turn, ...fresh, attempt, itemId };
+  const tried = { ...turn, ...fresh, attempt, itemId, offered: undefined };
   if (kind === 'assistant') return { ...state, turn: tried };
   // Input before a compaction turn still has to be answered. The item with the summary is not sent.
   const covered = new Set(state.compacted.covered).add(itemId);
@@ -169,6 +172,8 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
             calls: new Map(),
           }
         : turn;
+    case 'response_started':
+      return fact.itemId === turn.itemId ? { ...turn, offered: fact.tools } : turn;
     case 'response_finished':
       return fact.itemId === turn.itemId ? { ...turn, stop: fact.stop } : turn;
     case 'item_finished':

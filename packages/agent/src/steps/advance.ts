@@ -62,11 +62,11 @@ export interface AdvanceOptions extends StepSignals {
  * step are fenced.
  */
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<AdvanceResult> {
-  const { session, claim, signal, leave, runId } = options;
+  const { session, claim, signal, leave, context, runId } = options;
   const { log } = settingsOf(agent);
   await assertSameSession(log, session, options.createdAt);
   const step = await OpenStep.open({
-    ...{ agent, session, signal, leave },
+    ...{ agent, session, signal, leave, context },
     open: (_log, from) => claimSession(log, session, claim, from),
   });
   let isDone = false;

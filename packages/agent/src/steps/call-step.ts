@@ -27,9 +27,17 @@ export interface CallStepResult {
  * 'safe'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<CallStepResult> {
-  const { session, signal, leave, turn, attempt, toolCallId } = options;
+  const { session, signal, leave, context, turn, attempt, toolCallId } = options;
   const open = openHeldSession(options);
-  const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
+  const step = await OpenStep.open({
+    agent,
+    session,
+    signal,
+    leave,
+    context,
+    open,
+    produces: true,
+  });
   try {
     const { journal, driver, writer } = step;
     if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };

@@ -16,8 +16,10 @@ import { notUnderstood } from '../run/run-errors.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
-/** Signals that stop a step. */
+/** The context of a step, and the signals that stop it. */
 export interface StepSignals {
+  /** Passed to tools and functions of the agent, as in `agent.run`. It is not on the log. */
+  readonly context?: unknown;
   /** Stops the step like an abort: the partial answer is kept. */
   readonly signal?: AbortSignal | undefined;
   /** Stops the step at once without further writes, because it will be repeated elsewhere. */
@@ -40,6 +42,7 @@ export class OpenStep {
   readonly journal: SessionJournal;
   readonly writer: ProducerWriter;
   readonly runs: RunTracker;
+  readonly #given: unknown;
   readonly #stop = new AbortController();
   readonly #ended = new AbortController();
   /** Aborts when nothing more can be written, because the step is repeated elsewhere. */
@@ -52,6 +55,7 @@ export class OpenStep {
   private constructor(options: OpenStepOptions, driver: Driver, fold: CachedFold) {
     const settings = settingsOf(options.agent);
     this.settings = settings;
+    this.#given = options.context;
     this.driver = driver;
     this.runs = new RunTracker(fold);
     this.writer = new ProducerWriter(settings.log, driver, fold.state.through);
@@ -164,7 +168,7 @@ export class OpenStep {
     const settingsFor = settingsWhileAsking('park');
     return {
       ...{ journal, phase, session: journal.state.session, signal: this.#stop.signal },
-      leave: this.#leaving.signal,
+      ...{ leave: this.#leaving.signal, context: this.#given },
       callIds: new UniqueCallIds(root.ids, journal.state),
       get initialState() {
         return runs.before;

@@ -37,9 +37,17 @@ export async function requestStep(
   agent: Agent,
   options: RequestStepOptions,
 ): Promise<RequestStepResult> {
-  const { session, signal, leave, turn } = options;
+  const { session, signal, leave, context, turn } = options;
   const open = openHeldSession(options);
-  const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
+  const step = await OpenStep.open({
+    agent,
+    session,
+    signal,
+    leave,
+    context,
+    open,
+    produces: true,
+  });
   try {
     const asked = new TurnRequest(step.context);
     for (;;) {

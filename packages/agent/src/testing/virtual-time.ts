@@ -1,3 +1,5 @@
+// The agent loads this on demand. Loading takes real time, in which virtual time would advance.
+import '../run/compaction.ts';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 
 export { VirtualClock };

@@ -25,7 +25,7 @@ interface Task {
  * Creates a tool that runs another agent in a session of its own. Its streamed text is the
  * progress, and its last answer is the result: the value, if the agent has an `output` schema. It
  * stops with the caller. Its questions are events of the caller, its usage counts toward the
- * caller's limits, and after a crash it continues with the caller.
+ * caller's limits, and after a crash it continues with the caller. It gets the caller's `context`.
  */
 export function subAgent<const Name extends string>(
   options: SubAgentOptions<Name>,
@@ -41,8 +41,8 @@ export function subAgent<const Name extends string>(
     replay: 'safe',
     timeoutMs,
     summarize: ({ task }) => `${name}: ${task}`,
-    async *execute({ task }, { child, signal, trace, observers, asParent: parent }) {
-      const run = agent.run(task, { session: child, signal, trace, observers, parent });
+    async *execute({ task }, { child, signal, trace, observers, context, asParent: parent }) {
+      const run = agent.run(task, { session: child, signal, trace, observers, context, parent });
       for await (const event of run.events)
         if (event.type === 'assistant_text_delta') yield event.text;
       const { text, value, stop, error } = await run.result;

@@ -16,7 +16,7 @@ import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 type Schema = StandardSchemaV1;
 
 /** Options of `defineTool`. */
-export interface ToolOptions<Input extends Schema, Return = ToolReturn> {
+export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context = unknown> {
   /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
@@ -58,23 +58,35 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn> {
   /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   /**
-   * Runs the tool. The second type gives literals in an output, such as the kind of an attachment,
-   * their own type. `defineTool` checks the return type.
+   * Runs the tool. To type the context of runs, annotate the second parameter: `ToolContext<Desk>`. The
+   * second type of the result gives literals in an output, such as the kind of an attachment, their own
+   * type. `defineTool` checks the return type.
    */
   execute(
     input: StandardSchemaV1.InferOutput<Input>,
-    context: ToolContext,
+    context: ToolContext<Context>,
   ): ToolExecution<Return> | ToolExecution<ToolOutput | NonNullable<unknown> | null | undefined>;
 }
 
 /**
  * A tool with a typed input and output. `Input` is what the model writes, `Parsed` what the schema
- * makes of it, and `Value` the value of the result for programs.
+ * makes of it, `Value` the value of the result for programs, and `Context` the run context that the
+ * tool needs.
  */
-export interface DefinedTool<Name extends string, Input, Parsed = Input, Value = unknown>
-  extends Tool {
+export interface DefinedTool<
+  Name extends string,
+  Input,
+  Parsed = Input,
+  Value = unknown,
+  Context = unknown,
+> extends Tool {
   readonly name: Name;
-  readonly '~types'?: { readonly input: Input; readonly parsed: Parsed; readonly output: Value };
+  readonly '~types'?: {
+    readonly input: Input;
+    readonly parsed: Parsed;
+    readonly output: Value;
+    readonly context: Context;
+  };
   /**
    * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
    */
@@ -141,17 +153,23 @@ const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
  * @example const now = defineTool({ name: 'now', description: 'The present time', input:
  * z.object({}), effects: 'none', execute: async () => new Date().toISOString(), });
  */
-export function defineTool<const Name extends string, Input extends Schema, Return = ToolReturn>(
-  options: ToolOptions<Input, Return> & { readonly name: Name } & ReturnCheck<Return>,
+export function defineTool<
+  const Name extends string,
+  Input extends Schema,
+  Return = ToolReturn,
+  Context = unknown,
+>(
+  options: ToolOptions<Input, Return, Context> & { readonly name: Name } & ReturnCheck<Return>,
 ): DefinedTool<
   Name,
   StandardSchemaV1.InferInput<Input>,
   StandardSchemaV1.InferOutput<Input>,
-  ValueOfReturn<Return>
+  ValueOfReturn<Return>,
+  Context
 > {
   const { name, description, input, execute, summarize } = options;
   if (!nameForm.test(name)) throw badName(name);
-  assertKnownFields<ToolOptions<Input, Return>>(options, optionNames);
+  assertKnownFields<ToolOptions<Input, Return, Context>>(options, optionNames);
   const { answers } = options;
   if (answers !== undefined && !Object.hasOwn(builtInTools, answers))
     throw badBuiltIn(name, answers);
@@ -176,7 +194,7 @@ export function defineTool<const Name extends string, Input extends Schema, Retu
     isCall: (event): event is never => isCall(name, input, event),
     isResult: (event): event is never => isResult(name, event),
     // The compiler has checked the return type.
-    execute: (given, context) => execute(given as never, context) as ToolExecution,
+    execute: (given, context) => execute(given as never, context as never) as ToolExecution,
   };
 }
 

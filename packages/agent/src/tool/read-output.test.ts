@@ -118,6 +118,7 @@ describe('a range', () => {
   const { blobs } = memoryLog();
   const context = {
     ...{ session, runId: runId('r'), turn: 1, toolCallId: toolCallId('c') },
+    ...{ context: undefined, idempotencyKey: 's:1:c' },
     ...{ executionId: executionId('e'), child: undefined, blobs, update: () => {} },
     signal: new AbortController().signal,
   };

@@ -251,7 +251,10 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   },
   item_finished: { type: 'item_finished', itemId: item, stop },
   item_redacted: { type: 'item_redacted', itemId: item, reason: 'asked' },
-  response_started: { type: 'response_started', itemId: item, provider: 'p', model: 'm' },
+  response_started: {
+    ...{ type: 'response_started', itemId: item, provider: 'p', model: 'm' },
+    tools: ['look', 'pay'],
+  },
   response_finished: { type: 'response_finished', itemId: item, stop, usage, details },
   usage_reported: { type: 'usage_reported', usage },
   attempt_superseded: { type: 'attempt_superseded', reason: 'truncated_stream' },

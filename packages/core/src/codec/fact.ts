@@ -163,7 +163,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     },
     item_finished: { itemId, stop: optional(stop) },
     item_redacted: { itemId, reason: optional(string) },
-    response_started: { itemId, provider: string, model: string },
+    response_started: { itemId, provider: string, model: string, tools: optional(list(string)) },
     response_finished: { itemId, stop, usage, details: optional(details) },
     usage_reported: { usage },
     attempt_superseded: { reason: string },

@@ -32,6 +32,8 @@ export type ResponseFact =
       readonly itemId: ItemId;
       readonly provider: string;
       readonly model: string;
+      /** The names of the tools that the request offered. Missing: all tools of the agent. */
+      readonly tools?: readonly string[];
     }
   /**
    * The provider ended the response. This fact finishes the item and is committed together with its

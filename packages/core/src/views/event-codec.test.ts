@@ -135,7 +135,10 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   },
   item_finished: { type: 'item_finished', itemId: itemId('i1'), stop },
   item_redacted: { type: 'item_redacted', itemId: itemId('i1'), reason: 'asked' },
-  response_started: { type: 'response_started', itemId: itemId('i1'), provider: 'p', model: 'm' },
+  response_started: {
+    ...{ type: 'response_started', itemId: itemId('i1'), provider: 'p', model: 'm' },
+    tools: ['look'],
+  },
   response_finished: {
     type: 'response_finished',
     itemId: itemId('i1'),

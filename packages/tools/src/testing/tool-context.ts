@@ -10,6 +10,8 @@ function toolContext(given: Partial<ToolContext> = {}): ToolContext {
     runId: runId('run'),
     turn: 1,
     toolCallId: toolCallId('call'),
+    idempotencyKey: 'session:1:call',
+    context: undefined,
     executionId: executionId('execution'),
     child: undefined,
     blobs: memoryLog().blobs,

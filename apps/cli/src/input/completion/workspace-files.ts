@@ -133,6 +133,8 @@ async function walkFiles({
     runId: runId('files'),
     turn: 1,
     toolCallId: toolCallId('files'),
+    idempotencyKey: 'files',
+    context: undefined,
     executionId: executionId('files'),
     child: undefined,
     blobs: memoryLog().blobs,

@@ -1,0 +1,73 @@
+import { nearestNames } from '@millrace/core';
+import { assertProviders, assertRequestOptions } from '../check-settings.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import type { PreparedStep, ResolvedStep, Settings } from '../contract/settings.ts';
+import { assertKnownOptions } from '../known-options.ts';
+import { checkPrices } from '../run/limits.ts';
+
+/** Checks what `prepareStep` returned, and adds the agent's providers as fallbacks. */
+export function resolveStep(
+  prepared: PreparedStep | undefined,
+  { providers, tools, limits }: Settings,
+): ResolvedStep {
+  if (prepared === undefined || prepared === null) return {};
+  assertKnownOptions('prepareStep', prepared, optionNames, (name) => hints[name]);
+  const { provider, tools: names, instructions, items, request } = prepared;
+  if (request !== undefined) assertRequestOptions('prepareStep: request', request);
+  if (instructions !== undefined && typeof instructions !== 'string')
+    throw badField('instructions', 'it must be a text');
+  if (items !== undefined && !Array.isArray(items))
+    throw badField('items', 'it must be a list of items');
+  if (provider !== undefined) {
+    assertProviders([provider]);
+    checkPrices(limits, [provider]);
+  }
+  return {
+    ...(provider && { providers: [provider, ...providers.filter((one) => one !== provider)] }),
+    ...(names && { tools: offeredTools(names, [...tools.keys()]) }),
+    ...(instructions !== undefined && { instructions }),
+    ...(items && { items }),
+    ...(request && { request }),
+  };
+}
+
+const optionNames = {
+  provider: true,
+  tools: true,
+  instructions: true,
+  items: true,
+  request: true,
+} as const;
+
+/** Names in other libraries. */
+const hints: Readonly<Record<string, string | undefined>> = {
+  model: 'Use provider',
+  activeTools: 'Use tools',
+  toolChoice: 'Use request: { toolChoice }',
+  system: 'Use instructions',
+  messages: 'Use items',
+};
+
+/**
+ * The tools in the order of the agent, so that the same tools give the same request. Undefined if these
+ * are all tools, because such a step is like any other.
+ */
+function offeredTools(
+  names: readonly string[],
+  all: readonly string[],
+): readonly string[] | undefined {
+  if (!Array.isArray(names)) throw badField('tools', 'it must be a list of names');
+  for (const name of names) {
+    if (all.includes(name)) continue;
+    const [near] = nearestNames(String(name), all);
+    const hint = near === undefined ? '' : `. Did you mean ${near}?`;
+    throw badField('tools', `the agent has no tool ${String(name)}${hint}`);
+  }
+  const offered = all.filter((name) => names.includes(name));
+  return offered.length === all.length ? undefined : offered;
+}
+
+function badField(option: string, why: string): AgentError {
+  const message = `Cannot use ${option} of prepareStep: ${why}`;
+  return new AgentError('bad_option', message, { of: 'prepareStep', option });
+}

@@ -1,0 +1,341 @@
+import { nearestNames, type OptionNames, type SessionId } from '@millrace/core';
+import type { Log, SessionInfo } from '@millrace/log';
+import { type Clock, systemClock } from '@millrace/providers';
+import { wait } from '../abortable.ts';
+import type { Agent } from '../contract/agent.ts';
+import { AgentError, textOfError } from '../contract/agent-error.ts';
+import type { Observer } from '../contract/observer.ts';
+import type { RunInput, RunResult } from '../contract/run.ts';
+import { assertKnownOptions } from '../known-options.ts';
+import { settingsOf } from '../run/agent-registry.ts';
+import { type EnqueuedRun, type EnqueueOptions, enqueue, readOpenWork } from './open-work.ts';
+
+export { type EnqueuedRun, type EnqueueOptions, enqueue } from './open-work.ts';
+
+/** A session that a worker takes. */
+export interface WorkerSession {
+  readonly session: SessionId;
+  /** The name of the agent that runs it. */
+  readonly agent: string;
+}
+
+/** Options of `createWorker`. */
+export interface WorkerOptions {
+  /** The log with the sessions. Each agent must have the same one. */
+  readonly log: Log;
+  /** The agents that this worker runs. Each has its own name. */
+  readonly agents: readonly Agent[];
+  /** Maximum number of runs at once. Default: 4. */
+  readonly concurrency?: number | undefined;
+  /**
+   * How often the log is scanned for work of other processes, in milliseconds. Each delay varies by a
+   * quarter. Default: 1 s.
+   */
+  readonly pollMs?: number | undefined;
+  /**
+   * Delay before a session is tried again whose run failed, in milliseconds. It doubles with each
+   * further failure. Default: 1 s.
+   */
+  readonly baseDelayMs?: number | undefined;
+  /** Maximum delay after failures, in milliseconds. Default: 60 s. */
+  readonly maxDelayMs?: number | undefined;
+  /**
+   * Returns the name of the agent for a session that was not started by `enqueue`, or undefined if the
+   * worker leaves the session alone. Default: it leaves such sessions alone.
+   */
+  readonly agentOf?: ((session: SessionId) => string | undefined) | undefined;
+  /** Returns the `context` of a run, because it is not on the log. Default: none. */
+  readonly context?: ((taken: WorkerSession) => unknown) | undefined;
+  /** Observers of all runs, in addition to those of the agents. Default: none. */
+  readonly observers?: readonly Observer[] | undefined;
+  /** Called after each run that this worker ended or parked. */
+  readonly onResult?: ((result: RunResult, taken: WorkerSession) => void) | undefined;
+  /** Called about problems that do not stop the worker. */
+  readonly onDiagnostic?: ((problem: string) => void) | undefined;
+  /** Time source. Default: the system clock. */
+  readonly clock?: Clock | undefined;
+  /** Random numbers for the delays. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Options of `Worker.close`. */
+export interface CloseWorkerOptions {
+  /**
+   * How long active runs may continue, in milliseconds. After that they are left to other workers.
+   * Default: 10 s.
+   */
+  readonly graceMs?: number | undefined;
+}
+
+/** Runs queued inputs and resumes interrupted sessions. Create it with `createWorker`. */
+export interface Worker {
+  /** The sessions that this worker runs now. */
+  readonly active: readonly SessionId[];
+  /** Queues an input, as `enqueue` does. `agent` is optional if the worker has only one. */
+  enqueue(
+    input: RunInput,
+    options?: Omit<EnqueueOptions, 'agent'> & { readonly agent?: string | undefined },
+  ): Promise<EnqueuedRun>;
+  /** Stops taking sessions, waits for active runs, and leaves the rest to other workers. */
+  close(options?: CloseWorkerOptions): Promise<void>;
+}
+
+const optionNames: OptionNames<WorkerOptions> = {
+  log: true,
+  agents: true,
+  concurrency: true,
+  pollMs: true,
+  baseDelayMs: true,
+  maxDelayMs: true,
+  agentOf: true,
+  context: true,
+  observers: true,
+  onResult: true,
+  onDiagnostic: true,
+  clock: true,
+  random: true,
+};
+
+const defaults = { concurrency: 4, pollMs: 1000, baseDelayMs: 1000, maxDelayMs: 60_000 };
+const pageLength = 100;
+
+/**
+ * Creates a worker and starts it. It runs inputs that were queued with `enqueue`, and resumes sessions
+ * whose process died or closed. Any number of workers can share a log: the lease of a session lets only
+ * one of them run it.
+ *
+ * @example
+ * const worker = createWorker({ log, agents: [desk] });
+ * await worker.enqueue('Refund order 17');
+ * process.once('SIGTERM', () => worker.close());
+ */
+export function createWorker(options: WorkerOptions): Worker {
+  assertKnownOptions('createWorker', options, optionNames);
+  const { log, agents } = options;
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
+  for (const agent of agents) if (settingsOf(agent).log !== log) throw otherLog(agent.name);
+  if (byName.size !== agents.length || agents.length === 0) throw badAgents(agents);
+  for (const name of ['concurrency', 'pollMs', 'baseDelayMs', 'maxDelayMs'] as const)
+    if (!((options[name] ?? 1) >= 1)) throw badNumber(name, options[name]);
+  const loop = new WorkerLoop(options, byName);
+  loop.wake();
+  const [only] = agents;
+  return {
+    get active() {
+      return loop.active;
+    },
+    enqueue: async (
+      input,
+      { agent = agents.length === 1 ? only?.name : undefined, ...rest } = {},
+    ) => {
+      if (agent !== undefined && !byName.has(agent)) throw unknownAgent(agent, [...byName.keys()]);
+      const queued = await enqueue(log, input, { ...rest, agent: agent ?? '' });
+      loop.wake();
+      return queued;
+    },
+    close: (closeOptions = {}) => {
+      assertKnownOptions('worker.close', closeOptions, { graceMs: true });
+      return loop.close(closeOptions.graceMs ?? 10_000);
+    },
+  };
+}
+
+/** A session whose last run failed. */
+interface Delayed {
+  readonly failures: number;
+  /** The time of the next try. */
+  readonly notBefore: number;
+}
+
+/** Scans the log, runs what waits there, and scans again. */
+class WorkerLoop {
+  readonly #options: WorkerOptions & typeof defaults;
+  readonly #agents: ReadonlyMap<string, Agent>;
+  readonly #clock: Clock;
+  readonly #active = new Map<SessionId, Promise<void>>();
+  readonly #leave = new AbortController();
+  /** Sessions with nothing to do here up to this offset. */
+  readonly #skipped = new Map<SessionId, number>();
+  readonly #delayed = new Map<SessionId, Delayed>();
+  /** The next scan starts after this session, so that all sessions get their turn. */
+  #after: SessionId | undefined;
+  #scanning: Promise<void> | undefined;
+  #isWoken = false;
+  #isClosing = false;
+  #failedScans = 0;
+  #cancel = () => {};
+
+  constructor(options: WorkerOptions, agents: ReadonlyMap<string, Agent>) {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined);
+    this.#options = {
+      ...defaults,
+      ...(Object.fromEntries(given) as unknown as WorkerOptions),
+    } as never;
+    this.#agents = agents;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  get active(): readonly SessionId[] {
+    return [...this.#active.keys()];
+  }
+
+  /** Scans now, or again after the scan that is running. */
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#scanning !== undefined || this.#isClosing) return;
+    this.#cancel();
+    this.#scanning = this.#scanWhileWoken().then(() => {
+      this.#scanning = undefined;
+      if (this.#isWoken) this.wake();
+      else if (!this.#isClosing)
+        this.#cancel = this.#clock.after(this.#pollDelay(), () => this.wake());
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#cancel();
+    await this.#scanning;
+    const done = new AbortController();
+    const ended = Promise.all(this.#active.values()).then(() => done.abort());
+    await wait(this.#clock, graceMs, done.signal);
+    this.#leave.abort();
+    await ended;
+  }
+
+  async #scanWhileWoken(): Promise<void> {
+    while (this.#isWoken && !this.#isClosing) {
+      this.#isWoken = false;
+      try {
+        await this.#scan();
+        this.#failedScans = 0;
+      } catch (error) {
+        this.#failedScans++;
+        this.#report(`Cannot scan the log: ${textOfError(error)}`);
+      }
+    }
+  }
+
+  /** Doubles after each scan that failed. */
+  #pollDelay(): number {
+    const { pollMs, maxDelayMs } = this.#options;
+    const delayMs = Math.min(pollMs * 2 ** this.#failedScans, Math.max(pollMs, maxDelayMs));
+    return delayMs * (0.75 + this.#random() / 2);
+  }
+
+  get #isFull(): boolean {
+    return this.#isClosing || this.#active.size >= this.#options.concurrency;
+  }
+
+  /** Starts runs until there is no more work or no free place. */
+  async #scan(): Promise<void> {
+    const first = this.#after;
+    const listed = new Set<SessionId>();
+    let after = first;
+    for (;;) {
+      if (this.#isFull) return;
+      const page = await this.#options.log.list({ isWaiting: true, limit: pageLength, after });
+      for (const info of page) {
+        if (this.#isFull) return;
+        listed.add(info.session);
+        this.#after = info.session;
+        await this.#take(info);
+      }
+      after = page.at(-1)?.session;
+      if (page.length < pageLength) break;
+    }
+    this.#after = undefined;
+    if (first === undefined) this.#forgetUnlisted(listed);
+    // The scan began in the middle. The sessions before are next.
+    else this.#isWoken = true;
+  }
+
+  async #take({ session, through, isDamaged }: SessionInfo): Promise<void> {
+    if (isDamaged || this.#active.has(session) || this.#skipped.get(session) === through) return;
+    if ((this.#delayed.get(session)?.notBefore ?? 0) > this.#clock.now()) return;
+    try {
+      const { agent: queuedFor, isRunnable } = await readOpenWork(this.#options.log, session);
+      const name = queuedFor ?? this.#options.agentOf?.(session);
+      const agent = name === undefined ? undefined : this.#agents.get(name);
+      if (!isRunnable || agent === undefined) return void this.#skipped.set(session, through);
+      this.#skipped.delete(session);
+      const run = this.#run(agent, { session, agent: agent.name }).finally(() => {
+        this.#active.delete(session);
+        this.wake();
+      });
+      this.#active.set(session, run);
+    } catch (error) {
+      this.#delay(session);
+      this.#report(`Session ${session}: cannot be read: ${textOfError(error)}`);
+    }
+  }
+
+  async #run(agent: Agent, taken: WorkerSession): Promise<void> {
+    const { session } = taken;
+    const { observers, onResult } = this.#options;
+    const leave = this.#leave.signal;
+    try {
+      const context = await this.#options.context?.(taken);
+      const result = await agent.resume(session, { leave, observers, context }).result;
+      if (result.stop.cause === 'left') return;
+      if (result.reason === 'error') this.#delay(session);
+      else this.#delayed.delete(session);
+      // Another process runs the session, so it is not our result.
+      if (result.stop.cause !== 'held') onResult?.(result, taken);
+    } catch (error) {
+      this.#delay(session);
+      this.#report(`Session ${session}: cannot be run: ${textOfError(error)}`);
+    }
+  }
+
+  /** After a failure, the session may still have work, for example if another process holds it. */
+  #delay(session: SessionId): void {
+    const { baseDelayMs, maxDelayMs } = this.#options;
+    const { failures = 0 } = this.#delayed.get(session) ?? {};
+    const delayMs = Math.min(maxDelayMs, baseDelayMs * 2 ** failures);
+    const notBefore = this.#clock.now() + delayMs * (0.5 + this.#random() / 2);
+    this.#delayed.set(session, { failures: failures + 1, notBefore });
+  }
+
+  /** Forgets sessions without work, so that the maps stay small. */
+  #forgetUnlisted(listed: ReadonlySet<SessionId>): void {
+    for (const known of [this.#skipped, this.#delayed])
+      for (const session of known.keys())
+        if (!listed.has(session) && !this.#active.has(session)) known.delete(session);
+  }
+
+  #random(): number {
+    return (this.#options.random ?? Math.random)();
+  }
+
+  #report(problem: string): void {
+    try {
+      this.#options.onDiagnostic?.(problem);
+    } catch {
+      // Nothing is left to report to.
+    }
+  }
+}
+
+function otherLog(agent: string): AgentError {
+  const message = `Cannot create a worker with agent ${agent}: it has another log. Pass the same log to createAgent and createWorker`;
+  return new AgentError('bad_option', message, { of: 'createWorker', option: 'log', agent });
+}
+
+function badAgents(agents: readonly Agent[]): AgentError {
+  const why = agents.length === 0 ? 'pass at least one agent' : 'each agent needs its own name';
+  const message = `Cannot create a worker: ${why}`;
+  return new AgentError('bad_option', message, { of: 'createWorker', option: 'agents' });
+}
+
+function badNumber(option: string, value: unknown): AgentError {
+  const message = `Cannot use ${option} ${String(value)} of createWorker: it must be a number of at least 1`;
+  return new AgentError('bad_option', message, { of: 'createWorker', option });
+}
+
+function unknownAgent(agent: string, names: readonly string[]): AgentError {
+  const [near] = nearestNames(agent, names);
+  const hint = near === undefined ? `It has ${names.join(', ')}` : `Did you mean ${near}?`;
+  const message = `Cannot enqueue the input: the worker has no agent ${agent}. ${hint}`;
+  return new AgentError('unknown_agent', message, { agent });
+}

@@ -1,0 +1,96 @@
+import {
+  type JsonObject,
+  randomIds,
+  type SessionId,
+  sessionId,
+  type TraceContext,
+} from '@millrace/core';
+import type { Log, SubmitResult } from '@millrace/log';
+import { AgentError } from '../contract/agent-error.ts';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import type { RunInput } from '../contract/run.ts';
+import { toItems } from '../input/run-input.ts';
+import { assertKnownOptions } from '../known-options.ts';
+import { activeCommands, encodeCommand } from '../state/commands.ts';
+import { foldLoop } from '../state/fold-loop.ts';
+
+/** Options of `enqueue`. */
+export interface EnqueueOptions {
+  /** The name of the agent that answers. It is stored on the log. */
+  readonly agent: string;
+  /** The session to run in. Default: a new session. */
+  readonly session?: string | undefined;
+  /** Idempotency key: an input with a key that the session has seen has no effect. Default: a new key. */
+  readonly key?: string | undefined;
+  /** The trace that the run belongs to. Default: none. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** The result of `enqueue`. */
+export interface EnqueuedRun extends SubmitResult {
+  readonly session: SessionId;
+  /** The key of the input, for the command `withdraw`. */
+  readonly key: string;
+}
+
+/**
+ * Queues an input for a worker. The log stores it with the name of the agent. Any process with the log
+ * can do this; it needs no worker and no agent.
+ *
+ * @example
+ * const { session } = await enqueue(log, 'Refund order 17', { agent: 'desk', key: 'ticket-17' });
+ */
+export async function enqueue(
+  log: Log,
+  input: RunInput,
+  options: EnqueueOptions,
+): Promise<EnqueuedRun> {
+  assertKnownOptions('enqueue', options, { agent: true, session: true, key: true, trace: true });
+  const { agent, trace } = options;
+  if (typeof agent !== 'string' || agent === '') throw noAgentName();
+  const session = options.session === undefined ? newIds.session() : sessionId(options.session);
+  const key = options.key ?? newIds.execution();
+  const items = toItems(input, newIds);
+  const message = encodeCommand({ type: 'message', when: 'follow_up', items, trace });
+  const submitted = await log.submit(session, { ...message, agent }, key);
+  return { ...submitted, session, key };
+}
+
+const newIds = randomIds((bytes) => crypto.getRandomValues(bytes));
+
+function noAgentName(): AgentError {
+  const message = 'Cannot enqueue the input: pass the name of the agent that answers, as agent';
+  return new AgentError('bad_option', message, { of: 'enqueue', option: 'agent' });
+}
+
+/** What a session waits for. */
+interface OpenWork {
+  /** The agent of the last input that was enqueued. Undefined if no input was. */
+  readonly agent: string | undefined;
+  /** False if the session only waits for an approval. */
+  readonly isRunnable: boolean;
+}
+
+/** Reads from the log whether somebody has to run a session, and with which agent. */
+export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWork> {
+  let loop: LoopState = emptyLoopState;
+  let agent: string | undefined;
+  for (let from = 0; ; ) {
+    const { records, through } = await log.read(session, { from });
+    for (const record of records) {
+      loop = foldLoop(loop, record);
+      if (record.fact?.type === 'command_queued') agent = agentIn(record.fact.command) ?? agent;
+    }
+    if (through <= from) break;
+    from = through;
+  }
+  const queued = activeCommands(loop.commands).map(({ command }) => command.type);
+  // While a call waits for an approval, messages wait too.
+  const waiting = loop.turn === undefined ? ['unknown'] : ['unknown', 'message', 'compact'];
+  const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
+  return { agent, isRunnable };
+}
+
+function agentIn({ agent }: JsonObject): string | undefined {
+  return typeof agent === 'string' ? agent : undefined;
+}
