@@ -152,7 +152,7 @@ export class Http {
     if (!response.ok) throw await errorOf(response, what);
     const value = parsed(await textOf(response, call));
     if (value !== undefined) return { value, headers: response.headers };
-    const message = `Cannot ${what}: the answer is no JSON. Check that the URL is that of a Millrace server`;
+    const message = `Cannot ${what}: the answer is no JSON. Is the URL that of a Millrace server?`;
     throw new ClientError('bad_answer', message);
   }
 }
@@ -167,6 +167,6 @@ export function textOf(response: Response, { what, signal }: Call): Promise<stri
 }
 
 function unreachable(what: string, cause: unknown): ClientError {
-  const message = `Cannot ${what}: the server cannot be reached. Check that it runs and that its URL is right`;
+  const message = `Cannot ${what}: the server cannot be reached. Check its URL, and that it runs`;
   return new ClientError('unreachable', message, {}, { cause });
 }

@@ -89,7 +89,7 @@ export function networkChanged(): ClientError {
 }
 
 export function gapAt(task: string, offset: number): ClientError {
-  const message = `Cannot follow task ${task} after offset ${offset}: what came does not fit. It is read again`;
+  const message = `Cannot follow task ${task} after offset ${offset}: the events have a gap. They are read again`;
   return new ClientError('bad_answer', message, { task, offset });
 }
 
