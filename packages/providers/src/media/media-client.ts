@@ -42,7 +42,7 @@ export const mediaOptionNames: OptionNames<MediaApiOptions> = {
 };
 
 /** One call over HTTP: how its request is built and how its answer is read. */
-export interface MediaCall<Answer> {
+interface MediaCall<Answer> {
   readonly signal?: AbortSignal | undefined;
   /** Throws a `WireFault` if the request can never be sent. */
   http(): HttpRequest;

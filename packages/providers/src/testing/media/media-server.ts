@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** A request that the server received. */
-export interface MediaServerRequest {
+interface MediaServerRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
