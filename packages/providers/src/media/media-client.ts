@@ -45,7 +45,7 @@ export const mediaOptionNames: OptionNames<MediaApiOptions> = {
 interface MediaCall<Answer> {
   readonly signal?: AbortSignal | undefined;
   /** Throws a `WireFault` if the request can never be sent. */
-  http(): HttpRequest;
+  http(): HttpRequest | Promise<HttpRequest>;
   /** Throws a `WireFault` if the answer cannot be used. */
   read(bytes: Uint8Array, response: Response): Answer;
 }
@@ -84,7 +84,7 @@ async function attempt<Answer>(
   const errors = new ErrorBuilder(provider, transport.clock);
   let exchange: HttpExchange | undefined;
   try {
-    const request = builtBy(http);
+    const request = await builtBy(http);
     errors.redactSecrets(secretsOf(request));
     errors.url = request.url;
     errors.sentLength = () => request.content?.length ?? JSON.stringify(request.body).length;
@@ -101,9 +101,9 @@ async function attempt<Answer>(
 }
 
 /** An error here means that the request can never be sent, so a retry is useless. */
-function builtBy(http: () => HttpRequest): HttpRequest {
+async function builtBy(http: MediaCall<unknown>['http']): Promise<HttpRequest> {
   try {
-    return http();
+    return await http();
   } catch (error) {
     if (error instanceof WireFault) throw error;
     throw faultBy(error, 'invalid_request', 'the request cannot be built');
@@ -140,6 +140,13 @@ export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   if (report !== undefined) throw new WireFault(report);
   if (isObject(body)) return body;
   throw fault('protocol_error', 'the answer is not a JSON object');
+}
+
+/** Throws `invalid_request` unless the value is a text that is not empty. */
+export function checkTextInput(provider: string, field: string, value: unknown): void {
+  if (typeof value === 'string' && value.trim() !== '') return;
+  const message = `Cannot use the ${field}: it must be a text that is not empty`;
+  throw new ProviderError('invalid_request', message, { provider });
 }
 
 /**
