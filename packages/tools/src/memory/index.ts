@@ -15,6 +15,11 @@ export {
   type ToolScope,
 } from './memory-tool.ts';
 export {
+  openPostgresVectorStore,
+  type PostgresClient,
+  type PostgresVectorStoreOptions,
+} from './postgres-store.ts';
+export {
   type AddDocumentsOptions,
   addDocuments,
   type RetrievalInput,

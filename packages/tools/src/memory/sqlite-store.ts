@@ -12,6 +12,7 @@ import {
   checkEntries,
   checkName,
   checkQuery,
+  checkTableName,
   checkWhole,
   maxDimensions,
 } from './vector-checks.ts';
@@ -141,13 +142,6 @@ function matchOf(row: Readonly<Record<string, unknown>>): VectorMatch {
 function objectOf(json: string): JsonObject {
   const parsed = parseJson(json);
   return parsed.ok ? (parsed.value as JsonObject) : {};
-}
-
-/** The name becomes a part of statements, so only plain names are allowed. */
-function checkTableName(table: string): void {
-  if (/^[a-z_][a-z0-9_]{0,50}$/.test(table)) return;
-  const message = `Cannot use ${JSON.stringify(table)} as table: use lower-case letters, digits and underscores`;
-  throw new VectorStoreError('bad_value', message, { option: 'table' });
 }
 
 async function openDatabase(path: string): Promise<DatabaseSync> {

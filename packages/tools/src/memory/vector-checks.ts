@@ -78,3 +78,10 @@ function checkVector(vector: unknown, dimensions: number, id: string): void {
   const message = `Cannot use the vector of ${id}: it must have finite numbers that are not all 0`;
   throw new VectorStoreError('bad_value', message, { id });
 }
+
+/** The name becomes a part of statements, so only plain names are allowed. */
+export function checkTableName(table: string): void {
+  if (/^[a-z_][a-z0-9_]{0,50}$/.test(table)) return;
+  const message = `Cannot use ${JSON.stringify(table)} as table: use lower-case letters, digits and underscores`;
+  throw new VectorStoreError('bad_value', message, { option: 'table' });
+}
