@@ -43,6 +43,7 @@ import {
   approveCommand,
   assertSession,
   denyCommand,
+  readPendingApprovals,
   submitDecision,
 } from './input/submit-command.ts';
 import { assertKnownOptions } from './known-options.ts';
@@ -183,9 +184,16 @@ export function createAgent<
       return new LiveRun(settings, { ...runOptions, session, input: undefined, signal, prepare });
     },
     approve: async (session, call, decisionOptions = {}) =>
-      submitDecision(log, session, approveCommand(call, decisionOptions)),
+      submitDecision(log, session, {
+        decision: approveCommand(call, decisionOptions),
+        tools: settings.tools,
+      }),
     deny: async (session, call, decisionOptions = {}) =>
-      submitDecision(log, session, denyCommand(call, decisionOptions)),
+      submitDecision(log, session, {
+        decision: denyCommand(call, decisionOptions),
+        tools: settings.tools,
+      }),
+    pendingApprovals: (session) => readPendingApprovals(log, session),
     regenerate: (session, runOptions = {}) => {
       assertKnownOptions('agent.regenerate', runOptions, { ...forkOptionNames, item: true });
       const origin = sessionId(session);

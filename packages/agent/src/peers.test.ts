@@ -32,13 +32,13 @@ import {
   usageEvent,
 } from '../../providers/src/testing/chat-events.ts';
 import { usageObserver } from './observers/usage-observer.ts';
-import { joinText } from './views/run-views.ts';
 import { flood } from './testing/model-script.ts';
 import { eventsOf, LogReader, textOfEvents } from './testing/read-log.ts';
 import { withDelay, withMethods } from './testing/test-doubles.ts';
 import { readUntilText, session, useTestServer } from './testing/test-server.ts';
 import { flushPendingWork, runToEnd, VirtualClock } from './testing/virtual-time.ts';
 import { defineTool } from './tool/define-tool.ts';
+import { joinText } from './views/run-views.ts';
 
 // Bugs that were found in other libraries, tested here with an agent, real sockets and real files.
 

@@ -23,11 +23,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runs } from '../../core/src/testing/runs.ts';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import { joinText } from './views/run-views.ts';
 import { call } from './testing/model-script.ts';
 import { eventsOf, textOfEvents } from './testing/read-log.ts';
 import { flushPendingWork, runToEnd, VirtualClock } from './testing/virtual-time.ts';
 import { defineTool } from './tool/define-tool.ts';
+import { joinText } from './views/run-views.ts';
 
 const session = sessionId('s');
 

@@ -40,6 +40,7 @@ export {
   permissionPolicy,
 } from './permissions/permission-policy.ts';
 export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
+export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
 export {
   approveInSandbox,

@@ -102,7 +102,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     ),
     protection: parts.protection,
     policy: policy.current,
-    allows: (call) => isAllowed(policy, call, tools),
+    allows: (call, judged) => isAllowed(policy, call, judged, tools),
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
@@ -122,6 +122,7 @@ function assemble(parts: AgentParts): BuiltAgent {
 async function isAllowed(
   { approve }: SessionPolicy,
   call: ToolCallPart,
+  judged: string | undefined,
   tools: readonly Tool[],
 ): Promise<boolean> {
   const tool = tools.find(({ name }) => name === call.name);
@@ -129,7 +130,8 @@ async function isAllowed(
   if (tool === undefined || !input.ok) return false;
   const { name } = call;
   const ruling = await approve({ name, call, tool, input: input.value, summary: name });
-  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
+  if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
+  return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
 }
 
 /** Applies changes to the options. Fields that are not given keep their value. */

@@ -1,4 +1,4 @@
-import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { readOutputTool, type Tool, type ToolContext, type ToolExecution } from '@millrace/agent';
 import {
   type AskUserOptions,
@@ -81,8 +81,8 @@ export function createQuestions(initial: AskUserOptions['ask'] | undefined): Que
 
 /**
  * Lets a file tool work on paths outside of its workspace. Such a call runs only after the user or
- * a rule that names the path has allowed it. Symbolic links inside the outside folder must not lead
- * out of it.
+ * a rule that names the path has allowed it. The real path that was judged decides whether a path is
+ * outside, not its text. The tool fails if the path leads elsewhere by then.
  */
 function withOutsidePaths(
   workspace: Workspace,
@@ -91,25 +91,16 @@ function withOutsidePaths(
 ): Tool {
   const tool = make(workspace);
   const execute = (input: unknown, context: ToolContext): ToolExecution => {
-    const path = outsidePath(workspace, input);
-    if (path === undefined) return tool.execute(input, context);
+    const { judged = '' } = context;
+    if (judged === '' || isInside(workspace, judged)) return tool.execute(input, context);
     const isFile = pathKind === 'file';
-    const outside = createWorkspace({ root: isFile ? dirname(path) : path });
-    const relativeInput = { ...(input as object), path: isFile ? basename(path) : '.' };
+    const outside = createWorkspace({ root: isFile ? dirname(judged) : judged });
+    const relativeInput = { ...(input as object), path: isFile ? basename(judged) : '.' };
     return make(outside).execute(relativeInput, context);
   };
   return { ...tool, execute };
 }
 
-/**
- * Returns the absolute path if the input names a path outside of the workspace. Links are not
- * resolved here.
- */
-function outsidePath({ root }: Workspace, input: unknown): string | undefined {
-  const { path } = (input ?? {}) as { readonly path?: unknown };
-  if (typeof path !== 'string') return undefined;
-  const absolute = resolve(root, path);
-  const inside = relative(root, absolute);
-  const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
-  return isOutside ? absolute : undefined;
+function isInside({ root }: Workspace, real: string): boolean {
+  return real === root || real.startsWith(join(root, sep));
 }

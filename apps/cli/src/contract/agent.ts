@@ -20,8 +20,11 @@ export interface BuiltAgent {
   readonly problems: readonly string[];
   /** What protects the user from commands, as one sentence. Undefined if there are no commands. */
   readonly protection: string | undefined;
-  /** Returns whether the current rules allow a call without approval. */
-  allows(call: ToolCallPart): Promise<boolean>;
+  /**
+   * Returns whether the current rules allow a call without approval. `judged` is what its question
+   * is about: an answer covers only this, so the rules must allow the same now.
+   */
+  allows(call: ToolCallPart, judged: string | undefined): Promise<boolean>;
   /** Returns the current policy. Rules can be added while the agent runs. */
   policy(): PermissionPolicy;
   /** Adds a rule for this session or, with `always`, for all later sessions in this project too. */

@@ -12,6 +12,8 @@ export interface PendingApproval {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly reason?: string | undefined;
+  /** What the question is about, for example the real path of a file. */
+  readonly judged?: string | undefined;
   /** The sub-agent that asks. */
   readonly from?: AskingAgent | undefined;
 }
@@ -32,17 +34,17 @@ export async function pendingApprovals(
 export async function approvePending(
   log: Log,
   session: SessionId,
-  allows: (call: ToolCallPart) => Promise<boolean>,
+  allows: (call: ToolCallPart, judged: string | undefined) => Promise<boolean>,
 ): Promise<void> {
   const pending = await pendingApprovals(log, session);
   if (pending.length === 0) return;
   const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
-  for (const { toolCallId, name, from } of pending) {
+  for (const { toolCallId, name, from, judged } of pending) {
     const call =
       from === undefined
         ? parts.findLast((part) => part.kind === 'tool_call' && part.toolCallId === toolCallId)
         : toolCallPart(toolCallId, name, from.input);
-    if (call?.kind !== 'tool_call' || !(await allows(call))) continue;
+    if (call?.kind !== 'tool_call' || !(await allows(call, judged))) continue;
     const command = { type: 'approve', toolCallId, by: 'a rule' };
     await log.submit(session, command, crypto.randomUUID());
   }

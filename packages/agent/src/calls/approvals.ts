@@ -7,13 +7,14 @@ import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 type PolicyDecision = Exclude<ApprovalDecision, string>;
 
 /**
- * Decisions on the calls of one attempt. The policy is called once per call; users answer through
- * the log.
+ * Decisions on the calls of one attempt. The policy is called once per call, and again after an
+ * answer that allows it. Users answer through the log.
  */
 export class Approvals {
   readonly #context: RunContext;
   readonly #at: Attempt;
   readonly #decisions = new Map<ToolCallId, Promise<PolicyDecision>>();
+  readonly #answeredDecisions = new Map<ToolCallId, Promise<PolicyDecision>>();
   readonly #changedDecisions = new Map<ToolCallId, Promise<PolicyDecision>>();
   readonly #waiting = new Map<ToolCallId, () => void>();
 
@@ -32,7 +33,18 @@ export class Approvals {
     this.#decisions.set(toolCallId, known);
     const ruling = await known;
     const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);
-    return isStanding ? { decision: 'allow' } : ruling;
+    return isStanding ? { decision: 'allow', judged: ruling.judged } : ruling;
+  }
+
+  /**
+   * The policy's decision on a call that the user allowed. The answer may be older than the current
+   * rules, or another process wrote it, so the policy is called again. Only a denial counts.
+   */
+  answeredDecision(call: PendingCall): Promise<PolicyDecision> {
+    const { toolCallId } = call.call;
+    const known = this.#answeredDecisions.get(toolCallId) ?? this.#askPolicy(call);
+    this.#answeredDecisions.set(toolCallId, known);
+    return known;
   }
 
   /**
@@ -71,10 +83,11 @@ export class Approvals {
   /** The record that asks the user. */
   askedDraft(
     { call: { toolCallId, name } }: PendingCall,
-    { reason, rule }: PolicyDecision,
+    { reason, rule, judged }: PolicyDecision,
   ): DraftRecord {
     const why = { ...(reason !== undefined && { reason }), ...(rule !== undefined && { rule }) };
-    return { ...this.#at, fact: { type: 'approval_asked', toolCallId, name, ...why } };
+    const about = judged === undefined ? {} : { judged };
+    return { ...this.#at, fact: { type: 'approval_asked', toolCallId, name, ...why, ...about } };
   }
 
   /** Resolves when the call has an answer, or when the signal aborts. */
@@ -102,9 +115,10 @@ export class Approvals {
  * Checks the policy's return value, because user code may return anything and the log must stay
  * valid.
  */
-function validDecision({ decision, reason, rule }: PolicyDecision): PolicyDecision {
+function validDecision({ decision, reason, rule, judged }: PolicyDecision): PolicyDecision {
   if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')
     throw new Error('the policy returned neither allow nor ask nor deny');
   const why = typeof reason === 'string' ? { reason } : {};
-  return { decision, ...why, ...(typeof rule === 'string' && { rule }) };
+  const about = typeof judged === 'string' ? { judged } : {};
+  return { decision, ...why, ...(typeof rule === 'string' && { rule }), ...about };
 }

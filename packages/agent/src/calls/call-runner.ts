@@ -11,7 +11,7 @@ import { halted, raceAbort } from '../abortable.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
-import type { HandOff } from '../contract/tool.ts';
+import type { HandOff, ToolContext } from '../contract/tool.ts';
 import { Approvals } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
 import { executeOnce, stopChild } from './execution.ts';
@@ -29,6 +29,9 @@ interface CallRunnerOptions extends Attempt {
  * stops.
  */
 type CallOutcome = 'answered' | 'parked' | 'left';
+
+/** A call that may run, on nothing else than what was judged. */
+type DecidedCall = PendingCall & Pick<ToolContext, 'judged'>;
 
 /** Answers the calls of one attempt. Each call gets exactly one result, whatever happens. */
 export class CallRunner {
@@ -70,10 +73,10 @@ export class CallRunner {
     if (tools.get(call.name)?.effects !== 'none') return;
     const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
-    const { decision } = await this.#approvals.policyDecision(ready);
+    const { decision, judged } = await this.#approvals.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
     // If the log cannot be written, the run stops and reports it.
-    this.#start(ready, before).catch(() => {});
+    this.#start({ ...ready, judged }, before).catch(() => {});
   }
 
   #isLate({ toolCallId }: ToolCallPart): boolean {
@@ -180,23 +183,21 @@ export class CallRunner {
   }
 
   /** Decides whether the call runs, and with which input. */
-  async #decide(call: ToolCallPart): Promise<PendingCall | CallOutcome> {
+  async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
     const { tools, whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
     const work = prepareCall(call, tools, this.#callState(call)?.answer?.input);
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    const { execution } = this.#callState(call) ?? {};
-    if (execution?.isParked) return ready;
-    if (execution?.isLost)
-      return ready.tool.replay === 'safe' ? ready : this.#reportUnknownOutcome(call);
+    if (this.#callState(call)?.execution?.isLost && ready.tool.replay !== 'safe')
+      return this.#reportUnknownOutcome(call);
     if (!this.#callState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (policy === halted) return 'left';
       if (policy.decision === 'deny')
         return this.#reject(call, 'denied', denialText(policy.reason));
-      if (policy.decision === 'allow') return ready;
+      if (policy.decision === 'allow') return { ...ready, judged: policy.judged };
       if (this.#callState(call)?.answer === undefined)
         await this.#write([this.#approvals.askedDraft(ready, policy)]);
     }
@@ -205,20 +206,30 @@ export class CallRunner {
     return this.#applyAnswer(ready);
   }
 
-  async #applyAnswer(ready: PendingCall): Promise<PendingCall | CallOutcome> {
+  /**
+   * Applies the answer of the user. The current policy can still deny the call: the answer may be
+   * older than its rules.
+   */
+  async #applyAnswer(ready: PendingCall): Promise<DecidedCall | CallOutcome> {
     const { call } = ready;
-    const answer = this.#callState(call)?.answer;
+    const { answer, judged } = this.#callState(call) ?? {};
     if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
-    if (answer.input === undefined) return ready;
-    const work = prepareCall(call, this.#context.settings.tools, answer.input);
-    const changed = await raceAbort(work, this.#stop.signal);
-    if (changed === halted) return 'left';
-    if (!changed.ok) return this.#reject(call, changed.code, changed.message);
-    const policy = await raceAbort(this.#approvals.changedDecision(changed), this.#stop.signal);
+    const isChanged = answer.input !== undefined;
+    const work = isChanged
+      ? prepareCall(call, this.#context.settings.tools, answer.input)
+      : Promise.resolve({ ...ready, ok: true as const });
+    const allowed = await raceAbort(work, this.#stop.signal);
+    if (allowed === halted) return 'left';
+    if (!allowed.ok) return this.#reject(call, allowed.code, allowed.message);
+    const deciding = isChanged
+      ? this.#approvals.changedDecision(allowed)
+      : this.#approvals.answeredDecision(allowed);
+    const policy = await raceAbort(deciding, this.#stop.signal);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return this.#reject(call, 'denied', denialText(policy.reason));
-    return changed;
+    // The user saw what the policy judged when it asked. A changed input was judged only now.
+    return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
   /** The state of a call according to the log. */
@@ -234,7 +245,7 @@ export class CallRunner {
     return 'answered';
   }
 
-  #start(ready: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
+  #start(ready: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
     const running = this.#limiter.run(() => this.#execute(ready, before));
     this.#running.set(ready.call.toolCallId, running);
     return running;
@@ -244,7 +255,7 @@ export class CallRunner {
    * Runs after a free place in the limiter. The state is checked again, because it may have changed
    * in the queue.
    */
-  async #execute(waiting: PendingCall, before: readonly ToolCallPart[]): Promise<void> {
+  async #execute(waiting: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
     if (this.#isOver) return;

@@ -151,12 +151,13 @@ export class ChildCall implements ParentCall {
 
   #askedDraft(id: ToolCallId, question: ChildQuestion): DraftRecord {
     const { at, call } = this.#options;
-    const { name, reason, rule, agents, session, input } = question;
+    const { name, reason, rule, judged, agents, session, input } = question;
     const fact: Fact = {
       type: 'approval_asked',
       ...{ toolCallId: id, name },
       ...(reason !== undefined && { reason }),
       ...(rule !== undefined && { rule }),
+      ...(judged !== undefined && { judged }),
       from: { toolCallId: call.toolCallId, agents, session, input },
     };
     return { ...at, fact };

@@ -50,7 +50,7 @@ interface ExecutionInfo {
  * `retry` if the tool failed and may be retried, and `parked` if its sub-agent waits for an answer.
  */
 export async function executeOnce(
-  ready: PendingCall,
+  ready: PendingCall & Pick<ToolContext, 'judged'>,
   before: readonly DraftRecord[],
   mayFail: boolean,
   options: ExecutionOptions,
@@ -135,7 +135,7 @@ async function runToEnd({ tool, input }: PendingCall, context: ToolContext): Pro
 
 /** Runs the tool and writes its progress to the log. */
 async function runAndReport(
-  ready: PendingCall,
+  ready: PendingCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { context, at, slots, stop, isOver }: ExecutionOptions,
@@ -157,7 +157,7 @@ async function runAndReport(
 }
 
 function contextOf(
-  { call: { toolCallId } }: PendingCall,
+  { call: { toolCallId }, judged }: PendingCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { settings, journal, session, observers }: RunContext,
@@ -169,7 +169,7 @@ function contextOf(
     ...{ child: childCall?.child, asParent: childCall },
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
-    blobs: settings.log.blobs,
+    ...{ judged, blobs: settings.log.blobs },
   };
 }
 

@@ -104,7 +104,7 @@ describe('a policy', () => {
     expect(ran).toEqual([]);
   });
 
-  test('is called once per call, even if the call may start early', async () => {
+  test('is called once per call, and once more after an answer', async () => {
     for (const said of ['allow', 'ask', 'deny'] as const) {
       let asked = 0;
       const look = tool('rm', async () => 'seen', { effects: 'none' });
@@ -117,7 +117,7 @@ describe('a policy', () => {
       if (said === 'ask')
         await stage.until('approval_asked').then(() => run.approve(toolCallId('c1')));
       expect((await stage.end(run)).text).toBe('Done.');
-      expect(asked, said).toBe(1);
+      expect(asked, said).toBe(said === 'ask' ? 2 : 1);
     }
   });
 

@@ -76,6 +76,11 @@ export interface Agent<Value = unknown, Tools extends TypedTool = TypedTool, Liv
     options?: DenyOptions,
   ): Promise<void>;
   /**
+   * The calls of a session that wait for an approval, from any process. It changes nothing. Rejects
+   * with `no_such_session` if the session does not exist.
+   */
+  pendingApprovals(session: string): Promise<readonly PendingApproval<Tools>[]>;
+  /**
    * Answers again, in a fork. By default, everything after the last user input is replaced; with
    * `item`, everything from that item on.
    */

@@ -99,6 +99,8 @@ export interface CallState {
   readonly question: QuestionState | undefined;
   /** The rule that a standing approval would apply to. */
   readonly rule: string | undefined;
+  /** What the user was asked about, for example the real path of a file. */
+  readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
   readonly isRejected: boolean;
   /** The last execution. */
@@ -136,6 +138,7 @@ export const newCallState: CallState = {
   isAsked: false,
   question: undefined,
   rule: undefined,
+  judged: undefined,
   answer: undefined,
   isRejected: false,
   execution: undefined,

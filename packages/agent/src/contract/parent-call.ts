@@ -39,6 +39,8 @@ export interface ChildQuestion {
   readonly name: string;
   readonly reason: string | undefined;
   readonly rule: string | undefined;
+  /** What the question is about, for example the real path of a file. */
+  readonly judged: string | undefined;
   /** The names of the agents, from the sub-agent to the agent that asks. */
   readonly agents: readonly string[];
   /** The session of the agent that asks. */

@@ -42,6 +42,11 @@ export type ApprovalDecision =
        * the same rule.
        */
       readonly rule?: string | undefined;
+      /**
+       * What the policy judged, if it can change before the call runs: for example the real path of
+       * a file. The tool gets it as `ToolContext.judged` and must refuse to work on anything else.
+       */
+      readonly judged?: string | undefined;
     };
 
 /** The complete settings of an agent, with all defaults applied. */

@@ -119,6 +119,12 @@ export interface ToolContext {
    */
   readonly child: SessionId | undefined;
   /**
+   * What the `approve` policy judged, for example the real path of a file. It is also what the user
+   * was asked about. The tool must refuse to work on anything else. Undefined if the policy gave
+   * none.
+   */
+  readonly judged?: string | undefined;
+  /**
    * Pass it as `parent` to the run of the sub-agent, if the tool has `startsSession`. The sub-agent's
    * questions then reach the caller, its usage counts, and an interrupted run continues.
    */

@@ -1,4 +1,5 @@
 import {
+  type AskedApproval,
   findUnknownOption,
   isId,
   type JsonValue,
@@ -12,10 +13,12 @@ import { type Log, type SubmitResult, snapshot } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Command, Decision, SessionCommand } from '../contract/command.ts';
 import type { ApproveOptions, DenyOptions } from '../contract/run.ts';
+import type { Tool } from '../contract/tool.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { noSuchCall } from '../run/run-errors.ts';
 import { encodeCommand } from '../state/commands.ts';
+import { pendingApprovalsOf } from '../views/run-views.ts';
 import { toItems } from './run-input.ts';
 
 /** Options of `submitCommand`. */
@@ -120,18 +123,58 @@ function badCommand(problem: string): AgentError {
   return new AgentError('bad_command', `Cannot submit the command: ${problem}`);
 }
 
+interface DecisionToSubmit {
+  readonly decision: Decision;
+  /** Changed inputs are checked with these. Default: none. */
+  readonly tools?: ReadonlyMap<string, Tool> | undefined;
+}
+
 /**
  * Submits a decision on a call that waits for approval, from any process. Rejects with
  * `no_such_session` or `no_such_call` if there is no such session, or no such call waits in it.
  */
-export async function submitDecision(log: Log, session: string, decision: Decision): Promise<void> {
+export async function submitDecision(
+  log: Log,
+  session: string,
+  { decision, tools = new Map() }: DecisionToSubmit,
+): Promise<void> {
   const id = sessionId(session);
   await assertSession(log, id, 'decide on a call of');
   const { asked } = await snapshot(log, id);
   const waiting = asked.map(({ toolCallId }) => toolCallId);
   const { toolCallId } = decision;
   if (!waiting.includes(toolCallId)) throw noSuchCall(id, toolCallId, waiting);
+  await assertInputFits(decision, asked, tools);
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
+}
+
+/** The calls of a session that wait for an approval. Rejects with `no_such_session`. */
+export async function readPendingApprovals(
+  log: Log,
+  session: string,
+): Promise<readonly PendingApproval[]> {
+  const id = sessionId(session);
+  await assertSession(log, id, 'read');
+  return pendingApprovalsOf(await snapshot(log, id));
+}
+
+/**
+ * Rejects with `bad_input` if the changed input of an approved call does not fit its tool, so that the
+ * question stays open. The input of a sub-agent's call is checked when it runs.
+ */
+export async function assertInputFits(
+  decision: Decision,
+  asked: readonly AskedApproval[],
+  tools: ReadonlyMap<string, Tool>,
+): Promise<void> {
+  if (decision.type !== 'approve' || decision.input === undefined) return;
+  const { toolCallId, input } = decision;
+  const question = asked.find((one) => one.toolCallId === toolCallId);
+  const tool = question?.from === undefined ? tools.get(question?.name ?? '') : undefined;
+  const checked = await tool?.validate(input);
+  if (tool === undefined || checked === undefined || checked.ok) return;
+  const message = `Cannot approve call ${toolCallId} with this input: it does not fit the tool ${tool.name}. ${checked.problem}`;
+  throw new AgentError('bad_input', message, { toolCallId, tool: tool.name });
 }
 
 /** Rejects with `no_such_session` if the session does not exist. */

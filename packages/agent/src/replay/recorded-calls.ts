@@ -39,11 +39,13 @@ interface RecordedUpdate {
   readonly after: number;
 }
 
-/** The first decision on a call. */
+/** A decision on a call. */
 export interface RecordedDecision {
   readonly decision: ApprovalDecision;
   /** Number of records before the decision. */
   readonly after: number;
+  /** The index of the record that shows the decision. */
+  readonly at: number;
 }
 
 /** Identifies a call within a session, because providers may reuse an id in another turn. */
@@ -162,19 +164,23 @@ function resultBefore(
   return isOwn ? [at, part] : [end, undefined];
 }
 
-/** The decisions by call key. A call without any record was never decided. */
+/**
+ * The decisions by call key, in order: the policy decides again after an answer, and after a crash.
+ * A call without any record was never decided.
+ */
 export function recordedDecisions(
   records: readonly LogRecord[],
-): ReadonlyMap<string, RecordedDecision> {
-  const decisions = new Map<string, RecordedDecision>();
+): ReadonlyMap<string, readonly RecordedDecision[]> {
+  const decisions = new Map<string, readonly RecordedDecision[]>();
   for (const [at, { fact, turn }] of records.entries()) {
     const decision = fact && decisionIn(fact);
     if (decision === undefined || fact === undefined || !('toolCallId' in fact)) continue;
     const key = callKey(turn, fact.toolCallId);
-    if (!decisions.has(key)) decisions.set(key, { decision, after: batchStart(records, at) });
+    const next = { decision, after: batchStart(records, at), at };
+    decisions.set(key, [...(decisions.get(key) ?? []), next]);
   }
   for (const [key, after] of cutStarts(records))
-    if (!decisions.has(key)) decisions.set(key, { decision: 'allow', after });
+    if (!decisions.has(key)) decisions.set(key, [{ decision: 'allow', after, at: after }]);
   return decisions;
 }
 
@@ -210,7 +216,7 @@ function decisionIn(fact: Fact): ApprovalDecision | undefined {
     case 'tool_execution_started':
       return 'allow';
     case 'approval_asked':
-      return { decision: 'ask', reason: fact.reason, rule: fact.rule };
+      return { decision: 'ask', reason: fact.reason, rule: fact.rule, judged: fact.judged };
     case 'tool_call_rejected': {
       const match = fact.code === 'denied' ? denialForm.exec(fact.message) : null;
       return match === null ? undefined : { decision: 'deny', reason: match.groups?.['reason'] };

@@ -18,7 +18,7 @@ export interface Recording {
   readonly attempts: ReadonlyMap<string, RecordedAttempt>;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
   /** By call key. */
-  readonly decisions: ReadonlyMap<string, RecordedDecision>;
+  readonly decisions: ReadonlyMap<string, readonly RecordedDecision[]>;
   /** True if the part came from a provider or the item from a user. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
 }

@@ -46,6 +46,16 @@ const answered =
     }
   };
 
+/** A policy that asks first and denies after that. */
+function denyingLater() {
+  let isAsked = false;
+  return () => {
+    const decision = isAsked ? ('deny' as const) : ('ask' as const);
+    isAsked = true;
+    return { decision, reason: 'no longer' };
+  };
+}
+
 /** A tool that fails twice. */
 function flaky() {
   let failures = 2;
@@ -136,6 +146,11 @@ const pieces: Readonly<Record<string, ReplayScenario>> = {
     [looks('a'), 'Not there.'],
     approving,
     answered({ type: 'deny' }),
+  ),
+  'a parked call that was approved, and that the policy denies by then': singleAgent(
+    [looks('a'), 'Not there.'],
+    { approve: denyingLater(), whileAsking: 'park' },
+    answered({ type: 'approve' }),
   ),
   'a parked call, something else said, and an approval': singleAgent(
     [looks('a'), 'There.', 'And more.'],

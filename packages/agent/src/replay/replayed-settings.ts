@@ -83,7 +83,9 @@ async function recordedDecision(
   replay: ReplayState,
   { call }: PendingCall,
 ): Promise<ApprovalDecision> {
-  const known = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId));
+  const all = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId)) ?? [];
+  // The next record about the call shows what the policy decided.
+  const known = all.find(({ at }) => at >= replay.playback.count) ?? all.at(-1);
   await replay.playback.reached(known?.after ?? Number.POSITIVE_INFINITY);
   return known?.decision ?? 'deny';
 }
@@ -231,10 +233,10 @@ async function replayChildFact(
       return parent.noteAnswer(ownId(fact.toolCallId), { decision, reason, by, input });
     }
     case 'approval_asked': {
-      const { toolCallId, name, reason, rule, from } = fact;
+      const { toolCallId, name, reason, rule, judged, from } = fact;
       if (from === undefined) return;
       const { agents, session, input } = from;
-      const about = { name, reason, rule, agents, session, input };
+      const about = { name, reason, rule, judged, agents, session, input };
       await parent.ask({ toolCallId: ownId(toolCallId), ...about });
     }
   }

@@ -99,6 +99,7 @@ export class ChildLink {
       ...{ toolCallId, name, reason },
       // Rules belong to the policy of one agent. Another agent may mean something else by it.
       rule: rule && `${agent()}: ${rule}`,
+      judged: loop.turn?.calls.get(toolCallId)?.judged,
       agents: [agent(), ...(from?.agents ?? [])],
       session: from?.session ?? session,
       input: from?.input ?? own?.input ?? null,

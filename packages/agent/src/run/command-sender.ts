@@ -4,7 +4,7 @@ import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '..
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
-import { approveCommand, denyCommand } from '../input/submit-command.ts';
+import { approveCommand, assertInputFits, denyCommand } from '../input/submit-command.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import type { SessionJournal } from './journal.ts';
@@ -91,6 +91,7 @@ export class CommandSender implements RunCommands {
     const waiting = state.asked.map(({ toolCallId }) => toolCallId);
     if (!isThere && !this.#isClosed)
       throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
+    await assertInputFits(decision, state.asked, this.#options.settings.tools);
     await this.submit(decision);
   }
 

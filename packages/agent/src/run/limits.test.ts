@@ -1,7 +1,7 @@
 import { type Cost, sessionId, type Usage } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import type { ModelInfo } from '@millrace/providers';
-import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptedResponse, scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Limits } from '../contract/settings.ts';
@@ -25,15 +25,34 @@ function turn(at: number, ...costs: readonly Cost[]): ScriptedResponse {
 const endless = (...costs: readonly Cost[]) =>
   Array.from({ length: 9 }, (_, at) => turn(at, ...costs));
 
-function agentOf(script: readonly ScriptedResponse[], maxCost: Cost) {
+function agentOf(
+  script: readonly ScriptedResponse[],
+  maxCost: Cost,
+  options: Partial<Limits> = {},
+) {
   const provider = scriptedProvider(script);
-  const limits = { maxCost };
+  const limits = { maxCost, ...options };
   const retry = { baseDelayMs: 0 };
   const agent = createAgent({ provider, tools: [look], log: memoryLog(), limits, retry });
   return { agent, provider };
 }
 
 describe('maxCost', () => {
+  test.each([
+    ['no cost', {}],
+    ['a cost in another currency', { costs: [{ amount: '0.01', currency: 'EUR' }] }],
+  ])('ends a run whose provider reports %s', async (_what, reported) => {
+    const usage = { input: 100, output: 10, ...reported };
+    const looks = { content: { parts: [toolCall('look')] }, usage };
+    const options = { provider: scriptedProvider([looks, looks, 'Done.']), tools: [look] };
+    const run = (limits: object) =>
+      createAgent({ ...options, approve: () => 'allow', limits }).run('Look').result;
+    const maxCost = { amount: '1.00', currency: 'USD' };
+    expect((await run({ maxCost })).stop).toEqual({
+      ...{ reason: 'limit', cause: 'no cost in USD was reported' },
+    });
+  });
+
   test('ends the run before the next turn, and is named in the stop', async () => {
     const { agent, provider } = agentOf(endless(dollars('0.20')), dollars('0.50'));
     const { stop, usage } = await agent.run('Go').result;
@@ -53,11 +72,12 @@ describe('maxCost', () => {
     expect(almost.provider.calls.length).toBeGreaterThan(1);
   });
 
-  test('counts only its own currency, and no unknown prices', async () => {
+  test('counts only its own currency, and no unknown prices, if that is allowed', async () => {
+    const allowed = { allowUnknownPrices: true };
     const script = endless({ amount: '100', currency: 'EUR' });
-    const { agent, provider } = agentOf([...script.slice(0, 3), done], dollars('0.50'));
+    const { agent, provider } = agentOf([...script.slice(0, 3), done], dollars('0.50'), allowed);
     expect((await agent.run('Go').result).stop.reason).toBe('stop');
-    const silent = agentOf([...endless().slice(0, 3), done], dollars('0.50'));
+    const silent = agentOf([...endless().slice(0, 3), done], dollars('0.50'), allowed);
     expect((await silent.agent.run('Go').result).stop.reason).toBe('stop');
     for (const one of [provider, silent.provider]) one.assertUsedUp();
   });
@@ -67,7 +87,9 @@ describe('maxCost', () => {
       ...turn(0, dollars('0.40')),
       fault: { type: 'error', after: 1, error: 'overloaded' },
     };
-    const { agent, provider } = agentOf([failed, turn(1, dollars('0.20'))], dollars('0.50'));
+    const { agent, provider } = agentOf(
+      [failed, turn(1, dollars('0.20'))],
+      dollars('0.50'));
     expect((await agent.run('Go').result).stop).toEqual({ reason: 'limit', cause: '0.50 USD' });
     provider.assertUsedUp();
   });

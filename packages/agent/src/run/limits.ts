@@ -1,9 +1,18 @@
-import { type Cost, compareDecimals, type Item, isDecimal, transcript } from '@millrace/core';
+import {
+  type AttemptUsage,
+  type Cost,
+  compareDecimals,
+  type Item,
+  isDecimal,
+  toArray,
+  totalUsage,
+  transcript,
+} from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Limits, RetrySettings } from '../contract/settings.ts';
-import { usageSince } from '../views/run-views.ts';
+import { attemptsSince } from '../views/run-views.ts';
 
 /** Throws if a limit or a retry setting is invalid. */
 export function checkLimits(limits: Limits, retry: RetrySettings): void {
@@ -76,14 +85,25 @@ export function exceededLimit(context: RunContext): string | undefined {
  */
 export function exceededBudget(context: RunContext): string | undefined {
   const { settings, journal, initialState, parent } = context;
-  const { maxTokens, maxCost } = settings.limits;
-  const { input, output, costs } = usageSince(journal.state, initialState);
+  const { maxTokens, maxCost, allowUnknownPrices } = settings.limits;
+  const attempts = attemptsSince(journal.state, initialState);
+  const { input, output, costs } = totalUsage(attempts);
   if (input + output >= maxTokens) return `${maxTokens} tokens`;
   const spent = costs.find(({ currency }) => currency === maxCost?.currency);
   if (maxCost && spent && compareDecimals(spent.amount, maxCost.amount) >= 0)
     return `${maxCost.amount} ${maxCost.currency}`;
+  if (maxCost && !allowUnknownPrices && toArray(attempts.usage).some(lacksCost(maxCost.currency)))
+    return `no cost in ${maxCost.currency} was reported`;
   return parent?.exceededBudget();
 }
+
+/** A budget cannot be kept if a provider that reports its costs reported none in this currency. */
+const lacksCost =
+  (currency: string) =>
+  ({ usage }: AttemptUsage): boolean =>
+    !usage.estimated &&
+    usage.input + usage.output > 0 &&
+    !usage.costs.some((cost) => cost.currency === currency);
 
 /** The number of consecutive answers, counted from the last one, with identical calls. */
 function countRepeats(items: readonly Item[]): number {

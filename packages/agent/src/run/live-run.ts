@@ -100,6 +100,8 @@ export class LiveRun implements Run {
   #link: ChildLink | undefined;
   #id: RunId;
   #through = 0;
+  /** The calls whose answers waited on the log when the session was opened. */
+  #answered: readonly string[] = [];
   #onRecord: (record: LogRecord) => void = () => {};
 
   constructor(settings: Settings, options: LiveRunOptions) {
@@ -145,7 +147,8 @@ export class LiveRun implements Run {
     const through = () => this.#through;
     const initialState = this.#opened.promise.then(({ before }) => before);
     initialState.catch(() => {});
-    return { log, initialState, ended: this.#ended.signal, through };
+    const answered = () => this.#answered;
+    return { log, initialState, ended: this.#ended.signal, through, answered };
   }
 
   async text(): Promise<string> {
@@ -250,6 +253,9 @@ export class LiveRun implements Run {
     // These aborts were meant for a run that has ended, or whose process died before it handled
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
+    this.#answered = journal.loop.commands.flatMap(({ command }) =>
+      command.type === 'approve' || command.type === 'deny' ? command.toolCallId : [],
+    );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
     const listening = this.#receiveForeignRecords(journal);

@@ -123,6 +123,36 @@ describe('20.7: a parked run', () => {
   });
 });
 
+test('a changed input that does not fit the tool is refused, and the question stays open', async () => {
+  const { agent, refunded } = await parkedSession();
+  const input = { order: 17 } as never;
+  await expect(agent.approve(session, 'c17', { input })).rejects.toMatchObject({
+    ...{
+      code: 'bad_input',
+      message: expect.stringContaining('does not fit the tool refund_order'),
+    },
+  });
+  const run = agent.resume(session);
+  await expect(run.approve('c17', { input })).rejects.toMatchObject({ code: 'bad_input' });
+  await run.result;
+  expect((await agent.pendingApprovals(session)).map((one) => one.toolCallId)).toEqual([
+    'c17',
+    'c18',
+  ]);
+  await agent.approve(session, 'c17', { input: { order: '170' } });
+  await agent.deny(session, 'c18');
+  await agent.resume(session).result;
+  expect(refunded).toEqual(['170']);
+});
+
+test('pending approvals can be read by any process, and reading changes nothing', async () => {
+  const { agent, log, parked } = await parkedSession();
+  const before = (await log.info(session))?.through;
+  expect(await agent.pendingApprovals(session)).toEqual(parked.pendingApprovals);
+  expect((await log.info(session))?.through).toBe(before);
+  await expect(agent.pendingApprovals('nobody')).rejects.toMatchObject({ code: 'no_such_session' });
+});
+
 describe('20.7: a command', () => {
   test('20.7: of an unknown type is refused with the nearest type', async () => {
     const { log } = await parkedSession();

@@ -192,7 +192,10 @@ function updateCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
 function foldCall(call: CallState, fact: Fact): CallState {
   switch (fact.type) {
     case 'approval_asked':
-      return { ...call, isAsked: true, rule: fact.rule, question: questionIn(fact) };
+      return {
+        ...call,
+        ...{ isAsked: true, rule: fact.rule, judged: fact.judged, question: questionIn(fact) },
+      };
     case 'approval_answered': {
       const { decision, reason, by, input } = fact;
       // The first answer wins.

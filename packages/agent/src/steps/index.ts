@@ -1,5 +1,10 @@
 export { toItems } from '../input/run-input.ts';
-export { approveCommand, denyCommand, submitDecision } from '../input/submit-command.ts';
+export {
+  approveCommand,
+  denyCommand,
+  readPendingApprovals,
+  submitDecision,
+} from '../input/submit-command.ts';
 export { runStreams } from '../views/run-streams.ts';
 export { createRunResult, type RunEventSource, type RunOutcome } from '../views/run-views.ts';
 export { type AdvanceOptions, advance } from './advance.ts';

@@ -12,10 +12,10 @@ import {
 import { ResultSlots } from '../calls/result-slots.ts';
 import type { LoopState } from '../contract/loop-state.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
-import { createRunResult } from '../views/run-views.ts';
 import { activeCommands } from '../state/commands.ts';
 import type { Action } from '../state/decide.ts';
 import { askedCalls } from '../state/turn-calls.ts';
+import { createRunResult } from '../views/run-views.ts';
 import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type ItemReference, referenceTo, type SettledItem } from './settled-items.ts';

@@ -17,6 +17,7 @@ import type { Agent } from '../contract/agent.ts';
 import type { Run } from '../contract/run.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { eventsOf } from '../testing/read-log.ts';
 import { subAgent } from './agent-tools.ts';
@@ -466,12 +467,16 @@ describe('20.10: approving with changed arguments', () => {
     expect((await agent.replay(session)).divergence).toBeUndefined();
   });
 
-  test('tells it too if the changed arguments could not run', async () => {
+  test('tells it too if another process sent changed arguments that could not run', async () => {
     const { tool } = refunds();
     const provider = scriptedProvider([calls(call('r', 'refund', { amount: 500 })), 'I see.']);
-    const agent = createAgent({ provider, tools: [tool], approve: () => 'ask' });
+    const log = memoryLog();
+    const agent = createAgent({ provider, log, tools: [tool], approve: () => 'ask' });
     const run = agent.run('Refund it.');
-    await answering(run, (id) => run.approve(id, { input: { amount: 'all' } }));
+    const input = { amount: 'all' };
+    await answering(run, async (toolCallId) => {
+      await submitCommand(log, run.session, { type: 'approve', toolCallId, input });
+    });
     await run.result;
     const sent = provider.calls[1]?.request.items.flatMap((item): readonly Part[] => item.parts);
     const result = sent?.find((part) => part.kind === 'tool_result');

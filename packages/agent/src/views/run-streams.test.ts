@@ -144,6 +144,30 @@ describe('toUIMessageStreamResponse', () => {
     expect(textOf(second.message)).toBe('Let me check.Take an umbrella.');
   });
 
+  test.each([
+    ['park', 'm1'],
+    ['park', undefined],
+    ['wait', 'm1'],
+    ['wait', undefined],
+  ] as const)(
+    'has the call, its result and the answer after an approval (%s, message %s)',
+    async (whileAsking, messageId) => {
+      const log = memoryLog();
+      const agent = start(script, { log, approve: () => 'ask', whileAsking });
+      const run = agent.run('Will it rain?', { session });
+      const first = await show(run.toUIMessageStreamResponse());
+      expect(toolPart(first.message)).toMatchObject({ state: 'approval-requested' });
+      await agent.approve(session, 'c1');
+      const next = whileAsking === 'park' ? agent.resume(session) : run;
+      const options = messageId === undefined ? {} : { messageId };
+      const shownBefore = messageId === undefined ? undefined : first.message;
+      const second = await show(next.toUIMessageStreamResponse(options), shownBefore);
+      expect(second.errors).toEqual([]);
+      expect(toolPart(second.message)).toMatchObject({ output: 'Rain in Bath' });
+      expect(textOf(second.message)).toBe('Let me check.Take an umbrella.');
+    },
+  );
+
   test('is one message even if a follow-up starts another run', async () => {
     const slow = { content: { parts: ['One.'] }, pauseMs: 5 };
     const run = start([slow, 'Two.']).run('First');

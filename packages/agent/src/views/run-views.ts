@@ -17,7 +17,6 @@ import {
   toArray,
   totalUsage,
   transcript,
-  type Usage,
   usageByAgent,
   type View,
 } from '@millrace/core';
@@ -31,6 +30,8 @@ export interface RunEventSource {
   readonly log: Log;
   /** The session state before the run. Rejects if the run could not start. */
   readonly initialState: Promise<FoldState>;
+  /** The calls that were answered before the run, in commands that it had not read then. */
+  readonly answered: () => readonly string[];
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
   /** The offset of the run's last record so far. */
@@ -51,17 +52,18 @@ export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
 
 /**
  * A view of a run from its first record on, for one reader. The reader may start late and read
- * slowly.
+ * slowly. `prepare` can change the records of a batch before they are folded.
  */
 export async function* runView<Event>(
-  { log, initialState, ended, through, left }: RunEventSource,
+  { log, initialState, ended, through, left }: Omit<RunEventSource, 'answered'>,
   view: View<Event>,
+  prepare: (batch: Batch) => Batch = (batch) => batch,
 ): AsyncGenerator<Event> {
   const before = await initialState.catch(() => undefined);
   if (before === undefined) return;
   const { session, through: from } = before;
   const folder = new Folder(before);
-  const own = (batch: Batch) => (ended.aborted ? cutBatch(batch, through()) : batch);
+  const own = (batch: Batch) => prepare(ended.aborted ? cutBatch(batch, through()) : batch);
   const signal = left === undefined ? ended : AbortSignal.any([ended, left]);
   for await (const batch of log.follow(session, { from, signal })) {
     for (const event of eventsOf(folder, own(batch), view)) yield event;
@@ -136,7 +138,7 @@ function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
 }
 
 /** The calls that wait for an approval, with their inputs. */
-function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
+export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
   if (state.asked.length === 0) return [];
   const inputs = inputsOf(transcript(state));
   return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
@@ -201,12 +203,8 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
   return parts.map((part) => (part?.kind === 'text' ? part.text : '')).join('');
 }
 
-/** Usage of the attempts since an earlier state of the same session. */
-export function usageSince(state: FoldState, before: FoldState): Usage {
-  return totalUsage(attemptsSince(state, before));
-}
-
-function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
+/** The usage of the attempts since an earlier state of the same session. */
+export function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
   const known = toArray(before.usage).length;
   const since = toArray(state.usage).slice(known);
   return { usage: { before: undefined, chunk: since } };

@@ -1,8 +1,11 @@
-import type { FoldState, LogRecord, View } from '@millrace/core';
+import { type Batch, type FoldState, type LogRecord, toArray, type View } from '@millrace/core';
 import {
   encodeChunk,
   encodeFrame,
   finishChunks,
+  isParkedAfter,
+  isStepItem,
+  joinParkedRuns,
   recordChunks,
   restateMessage,
   restateStep,
@@ -35,53 +38,105 @@ export async function* uiMessageFrames(
 
 /**
  * The chunks of one message. Follow-ups start further runs; they continue the message, so the end of a
- * run is sent only when nothing follows it.
+ * run is sent only when nothing follows it. A run that continues a parked one continues its message.
  */
 async function* messageOf(
   source: RunEventSource,
   result: Promise<RunResult>,
   messageId: string | undefined,
 ): AsyncGenerator<UiChunk> {
-  const initial = await source.initialState.catch(() => undefined);
-  const message = new MessageStream(messageId);
-  // A client that shows the message already has the records up to here.
-  const shownThrough = messageId === undefined ? (initial?.through ?? 0) : source.through();
-  if (initial !== undefined && shownThrough <= initial.through) yield* message.open(initial);
-  if (message.isWaiting) return yield* finishChunks({ reason: 'parked' });
-  for await (const step of runView(source, stepView)) {
-    if (step.record.offset < shownThrough) continue;
-    if (step.record.offset === shownThrough) yield* message.open(step.after);
-    else yield* message.add(step);
-    if (message.isWaiting) return yield* finishChunks({ reason: 'parked' });
-  }
+  const initial = await source.initialState.then(withParkedRun, () => undefined);
+  const message = new MessageStream(messageId, source.answered());
+  if (initial !== undefined) yield* messageFrom(source, initial, message);
   // Without an end on the log, the run could not start, or another process has it now.
-  if (!source.left?.aborted) yield* message.end ?? finishChunks((await result).stop);
+  if (!source.left?.aborted && !message.isWaiting)
+    yield* message.end ?? finishChunks((await result).stop);
+}
+
+async function* messageFrom(
+  source: RunEventSource,
+  initial: FoldState,
+  message: MessageStream,
+): AsyncGenerator<UiChunk> {
+  const { session, run, asked } = initial;
+  // A client that shows the message already has the records up to here.
+  const shownThrough = message.isShown ? source.through() : initial.through;
+  // Questions up to here may have been answered since.
+  const knownThrough = (await source.log.info(session))?.through ?? 0;
+  if (shownThrough <= initial.through) yield* message.open(initial);
+  let parked = { run, isParked: asked.length > 0 };
+  const joined = (batch: Batch): Batch => {
+    const records = joinParkedRuns(batch.records, parked);
+    for (const { record } of records) {
+      const { fact } = record;
+      if (fact?.type === 'run_finished') parked = { ...parked, run: fact.runId };
+      if (fact?.type === 'run_started' && !parked.isParked) parked = { ...parked, run: fact.runId };
+      parked = { ...parked, isParked: isParkedAfter(parked.isParked, record) };
+    }
+    return { ...batch, records: records.flatMap((one) => (one.isParkBoundary ? [] : one.record)) };
+  };
+  const steps = runView({ ...source, initialState: Promise.resolve(initial) }, stepView, joined);
+  const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
+  if (ends(initial.through)) return yield* finishChunks({ reason: 'parked' });
+  for await (const step of steps) {
+    const { offset } = step.record;
+    message.learn(step.record);
+    if (offset < shownThrough) continue;
+    if (offset === shownThrough) yield* message.open(step.after);
+    else yield* message.add(step);
+    if (ends(offset)) return yield* finishChunks({ reason: 'parked' });
+  }
+}
+
+/** The state of a parked session as if its run went on. */
+function withParkedRun(state: FoldState): FoldState {
+  if (state.run !== undefined || state.asked.length === 0) return state;
+  return { ...state, run: toArray(state.items).findLast(isStepItem)?.run };
 }
 
 /** Converts the records of one or more runs to the chunks of one message. */
 class MessageStream {
+  /** A client shows the message already. */
+  readonly isShown: boolean;
   readonly #messageId: string | undefined;
+  /** Calls that were answered, although their questions may still be open on the log. */
+  readonly #answered: Set<string>;
   #isStarted = false;
-  /** Calls that waited when the stream began. A client that shows the message has answered them. */
-  #answered: ReadonlySet<string> = new Set();
-  /** True if the run waits for an approval. Clients send their answer after the stream has ended. */
-  isWaiting = false;
+  #state: FoldState | undefined;
   /** The last chunks, if no further run starts. */
   end: readonly UiChunk[] | undefined;
 
-  constructor(messageId: string | undefined) {
+  constructor(messageId: string | undefined, answered: readonly string[]) {
     this.#messageId = messageId;
+    this.#answered = new Set(answered);
+    this.isShown = messageId !== undefined;
+  }
+
+  /** True if the run waits for an approval. Clients send their answer after the stream has ended. */
+  get isWaiting(): boolean {
+    const state = this.#state;
+    if (!this.#isStarted || state === undefined) return false;
+    return (
+      waitsForApproval(state) && !state.asked.some((one) => this.#answered.has(one.toolCallId))
+    );
+  }
+
+  /** Remembers an answer that the run has not read yet. */
+  learn({ fact }: LogRecord): void {
+    if (fact?.type !== 'command_queued') return;
+    const { type, toolCallId } = fact.command;
+    const isAnswer = type === 'approve' || type === 'deny';
+    if (isAnswer && typeof toolCallId === 'string') this.#answered.add(toolCallId);
   }
 
   /** Starts within a run: with the whole message, or with its last step if the client shows it. */
   open(state: FoldState): readonly UiChunk[] {
     if (state.run === undefined || this.#isStarted) return [];
     this.#isStarted = true;
-    if (this.#messageId === undefined) {
-      this.isWaiting = waitsForApproval(state);
-      return restateMessage(state);
-    }
-    this.#answered = new Set(state.asked.map(({ toolCallId }) => toolCallId));
+    this.#state = state;
+    if (this.#messageId === undefined) return restateMessage(state);
+    // A client that shows the message has answered its questions.
+    for (const { toolCallId } of state.asked) this.#answered.add(toolCallId);
     return [{ type: 'start', messageId: this.#messageId }, ...restateStep(state)];
   }
 
@@ -89,13 +144,12 @@ class MessageStream {
     const opening = this.open(before);
     const chunks = recordChunks(before, record, after);
     const type = record.fact?.type;
+    this.#state = after;
     if (type === 'run_finished') {
       this.end = chunks;
       return opening;
     }
     if (type === 'run_started') return this.#start(chunks);
-    const isOpen = after.asked.some(({ toolCallId }) => this.#answered.has(toolCallId));
-    this.isWaiting = !isOpen && waitsForApproval(after);
     return opening.length === 0 ? chunks : [...opening, ...chunks];
   }
 

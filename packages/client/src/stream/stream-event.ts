@@ -95,6 +95,6 @@ export function gapAt(task: string, offset: number): ClientError {
 
 /** The response is not an event stream, for example a login page. */
 export function notAStream(task: string): ClientError {
-  const message = `Cannot follow task ${task}: what answers is no stream of a Millrace server. Check the URL, and what is in between`;
+  const message = `Cannot follow task ${task}: the answer is no stream of a Millrace server. Check the URL and the proxies`;
   return new ClientError('unreachable', message, { task });
 }

@@ -147,7 +147,7 @@ export class TaskCommands {
   }
 
   #cannotSteer(agent: string): ClientError {
-    const message = `Cannot steer task ${this.#id}: its agent ${agent} takes one message after the other. Send it as a follow-up, or stop what goes on first`;
+    const message = `Cannot steer task ${this.#id}: its agent ${agent} takes one message at a time. Send a follow-up, or stop it first`;
     return new ClientError('bad_state', message, { task: this.#id });
   }
 }

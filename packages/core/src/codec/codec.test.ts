@@ -276,6 +276,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
   approval_asked: {
     ...{ type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },
+    judged: '/folder/a.ts',
     from: {
       ...{ toolCallId: call.toolCallId, agents: ['lead', 'desk'], session: sessionId('s3') },
       input: tricky,

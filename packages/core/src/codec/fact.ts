@@ -191,6 +191,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       ...called,
       reason: optional(string),
       rule: optional(string),
+      judged: optional(string),
       from: optional(askingAgent),
     },
     approval_answered: {

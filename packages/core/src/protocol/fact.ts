@@ -101,6 +101,8 @@ export type ToolFact =
       readonly reason?: string;
       /** The rule that a lasting answer would apply to, in addition to this call. */
       readonly rule?: string;
+      /** What the question is about, for example the real path of a file. An answer covers only this. */
+      readonly judged?: string;
       /**
        * The sub-agent that asks. `toolCallId` and `name` are then those of the question, and no call
        * of this session has that id.

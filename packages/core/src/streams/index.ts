@@ -1,3 +1,9 @@
+export {
+  isParkedAfter,
+  type JoinedRecord,
+  joinParkedRuns,
+  type ParkedState,
+} from './parked-runs.ts';
 export { finishChunks, messageId, recordChunks, restateMessage } from './record-chunks.ts';
 export { encodeComment, encodeFrame, encodeRetry, type Frame, sseHeaders } from './sse.ts';
 export {

@@ -165,6 +165,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   tool_call_rejected: { type: 'tool_call_rejected', name: 'read', code: 'cut', message: 'no', id },
   approval_asked: {
     ...{ type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write' },
+    judged: '/folder/a.ts',
     from: { toolCallId: id, agents: ['desk'], session: sessionId('s3'), input: tricky },
     id,
   },

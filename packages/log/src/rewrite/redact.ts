@@ -169,7 +169,7 @@ type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
 
 function withoutApprovalReason(fact: Approval): Fact {
   if (fact.type === 'approval_asked') {
-    const { reason: _said, rule: _about, from, ...rest } = fact;
+    const { reason: _said, rule: _about, judged: _path, from, ...rest } = fact;
     return from === undefined ? rest : { ...rest, from: { ...from, input: null } };
   }
   const { reason: _said, input: _changed, ...rest } = fact;

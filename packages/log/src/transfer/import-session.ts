@@ -14,17 +14,26 @@ import type { SessionInfo } from '../contract/session-info.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
 import { BadLineError, type LineSource, readLines, toImportError } from './lines.ts';
 import { decodeHeader, type SessionHeader } from './session-header.ts';
+import { withoutApprovals } from './without-approvals.ts';
 
 /** Options of `importSession`. */
 export interface ImportOptions {
   /** The id of the imported session. Default: its original id. */
   readonly into?: string | undefined;
+  /**
+   * Whether the lines come from a log of yours, for example to move sessions to another store. Then
+   * approvals and an unfinished run are kept. Otherwise open and lasting approvals are removed, and
+   * an unfinished run ends, because they would let calls run that nobody here approved. Default:
+   * false.
+   */
+  readonly isTrusted?: boolean | undefined;
 }
 
 /**
  * Creates a session from the lines of `exportSession`. Every record is validated like a new one,
  * and nothing is stored until all are valid. An error names the line and leaves the log unchanged.
- * The session's blobs must be imported first, with `importBlobs`.
+ * The session's blobs must be imported first, with `importBlobs`. The transcript is the same. Calls
+ * without a result are decided on again, unless `isTrusted` is set.
  *
  * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
  * })); await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
@@ -32,13 +41,15 @@ export interface ImportOptions {
 export async function importSession(
   log: Log,
   lines: LineSource,
-  { into }: ImportOptions = {},
+  { into, isTrusted = false }: ImportOptions = {},
 ): Promise<SessionInfo> {
   const reader = new SessionReader(log, into === undefined ? undefined : sessionId(into));
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
-  const { session, header, records } = reader.end(last + 1);
+  const { session, header, records: all } = reader.end(last + 1);
   await assertBlobs(log, reader.blobs);
-  const { createdAt, changedAt, isClosed, origin, through } = header;
+  const { createdAt, changedAt, isClosed, origin } = header;
+  const whole = { records: all, through: header.through };
+  const { records, through } = isTrusted ? whole : withoutApprovals(all, header.through);
   return log.restore(session, records, { createdAt, changedAt, isClosed, origin, through });
 }
 

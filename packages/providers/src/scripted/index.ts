@@ -1,9 +1,11 @@
-export type {
-  ScriptEntry,
-  ScriptedContent,
-  ScriptedFault,
-  ScriptedPieces,
-  ScriptedResponse,
+export {
+  type ScriptEntry,
+  type ScriptedAnswer,
+  type ScriptedContent,
+  type ScriptedFault,
+  type ScriptedPieces,
+  type ScriptedResponse,
+  toolCall,
 } from './script.ts';
 export {
   type ScriptedCall,

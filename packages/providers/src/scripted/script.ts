@@ -1,16 +1,28 @@
-import type { Delta, DeltaWriter, Part, Stop, StopReason, Usage } from '@millrace/core';
+import {
+  type Delta,
+  type DeltaWriter,
+  type JsonValue,
+  type Part,
+  type Stop,
+  type StopReason,
+  type ToolCallPart,
+  toolCallId,
+  toolCallPart,
+  type Usage,
+} from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ProviderError, ProviderErrorKind } from '../contract/provider-error.ts';
 
 /**
  * The answer of a scripted provider to one request. A string stands for a response with one text
  * part. If the request has an `output` schema, the text is JSON and becomes a structured part, as with
- * real providers. A function creates the answer from the request.
+ * real providers. A part, such as a `toolCall`, or a list of parts is a whole response too. A function
+ * creates the answer from the request.
  */
-export type ScriptEntry =
-  | string
-  | ScriptedResponse
-  | ((request: ModelRequest) => string | ScriptedResponse);
+export type ScriptEntry = ScriptedAnswer | ((request: ModelRequest) => ScriptedAnswer);
+
+/** A scripted response, or a short form of it: a text, a part, or a list of both. */
+export type ScriptedAnswer = string | Part | readonly (Part | string)[] | ScriptedResponse;
 
 /** A scripted response: its content and how it ends. */
 export interface ScriptedResponse {
@@ -42,6 +54,38 @@ export type ScriptedContent =
       /** Writes the content. Each yield ends a step. */
       readonly write: (writer: DeltaWriter) => Iterable<void>;
     };
+
+/**
+ * A tool call for a script.
+ *
+ * @param id The id of the call. Default: an id from the name and the input. Two equal calls need ids of
+ * their own.
+ * @example scriptedProvider([toolCall('weather', { town: 'Bath' }), 'Take an umbrella.']);
+ */
+export function toolCall(name: string, input: JsonValue = {}, id?: string): ToolCallPart {
+  return toolCallPart(
+    toolCallId(id ?? `call_${shortHash(name + JSON.stringify(input))}`),
+    name,
+    input,
+  );
+}
+
+function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const character of text)
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+/** The whole form of an answer. */
+export function responseOf(answer: ScriptedAnswer): ScriptedResponse {
+  if (typeof answer === 'string') return { content: { parts: [answer] } };
+  if (isParts(answer)) return { content: { parts: answer } };
+  return 'kind' in answer ? { content: { parts: [answer] } } : answer;
+}
+
+const isParts = (answer: ScriptedAnswer): answer is readonly (Part | string)[] =>
+  Array.isArray(answer);
 
 /** A failure after the given number of steps. 0 means before any output. */
 export type ScriptedFault =

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { StreamContext, StreamStep } from '../contract/provider.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Clock } from '../transport/clock.ts';
-import { piecesOf, type ScriptEntry } from './script.ts';
+import { piecesOf, type ScriptEntry, toolCall } from './script.ts';
 import { type ScriptedOptions, scriptedProvider } from './scripted-provider.ts';
 
 const contextOf = (signal?: AbortSignal): StreamContext => ({
@@ -61,6 +61,21 @@ describe('pieces', () => {
       }),
     );
   });
+});
+
+test('a call, a list of parts and a text are whole responses', async () => {
+  const call = toolCall('weather', { town: 'Bath' });
+  expect(call).toMatchObject({ kind: 'tool_call', name: 'weather', input: { town: 'Bath' } });
+  expect(toolCall('weather', { town: 'Bath' })).toEqual(call);
+  expect(toolCall('weather', { town: 'York' }).toolCallId).not.toBe(call.toolCallId);
+  const provider = scriptedProvider([call, ['Wait.', toolCall('now', {}, 'c2')], () => call]);
+  const answers = await Promise.all([1, 2, 3].map(() => provider.complete({ items: [] })));
+  expect(answers.map(({ stop }) => stop.reason)).toEqual(['tool_use', 'tool_use', 'tool_use']);
+  expect(answers.map(({ item }) => item.parts.map(({ kind }) => kind))).toEqual([
+    ['tool_call'],
+    ['text', 'tool_call'],
+    ['tool_call'],
+  ]);
 });
 
 test('a call is a start and fragments, with the arguments as they were scripted', async () => {

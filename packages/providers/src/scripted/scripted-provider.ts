@@ -8,7 +8,12 @@ import { createProvider, describeModelRequest } from '../provider/create-provide
 import { type Clock, systemClock, waitFor } from '../transport/clock.ts';
 import { assertProviderOptions } from '../wire/api-options.ts';
 import { ResponsePlayback, scriptMistake } from './response-playback.ts';
-import type { ScriptEntry, ScriptedPieces, ScriptedResponse } from './script.ts';
+import {
+  responseOf,
+  type ScriptEntry,
+  type ScriptedPieces,
+  type ScriptedResponse,
+} from './script.ts';
 
 /** Options of `scriptedProvider`. */
 export interface ScriptedOptions {
@@ -141,8 +146,7 @@ function responseTo(
   provider: string,
 ): ScriptedResponse | ProviderError {
   try {
-    const response = typeof scripted === 'function' ? scripted(request) : scripted;
-    return typeof response === 'string' ? { content: { parts: [response] } } : response;
+    return responseOf(typeof scripted === 'function' ? scripted(request) : scripted);
   } catch (cause) {
     return scriptMistake(provider, 'its function threw an error', cause);
   }

@@ -1,5 +1,10 @@
 import { type Agent, AgentError, type Run } from '@millrace/agent';
-import { approveCommand, denyCommand, submitDecision } from '@millrace/agent/steps';
+import {
+  approveCommand,
+  denyCommand,
+  readPendingApprovals,
+  submitDecision,
+} from '@millrace/agent/steps';
 import {
   assertOptionNames,
   type Item,
@@ -65,13 +70,14 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
       start(sessionId(session), inputItems(input), own),
     resume: (session, own = {}) => start(sessionId(session), [], own),
     approve: async (session, call, own = {}) => {
-      await submitDecision(log, session, approveCommand(call, own));
+      await submitDecision(log, session, { decision: approveCommand(call, own) });
       await wake(sessionId(session));
     },
     deny: async (session, call, own = {}) => {
-      await submitDecision(log, session, denyCommand(call, own));
+      await submitDecision(log, session, { decision: denyCommand(call, own) });
       await wake(sessionId(session));
     },
+    pendingApprovals: (session) => readPendingApprovals(log, session),
     regenerate: () => {
       throw unsupported(name, 'regenerate an answer');
     },

@@ -93,7 +93,8 @@ export class WorkflowRun implements Run {
     const { log, session } = this.#options;
     const initialState = snapshot(log, session);
     initialState.catch(() => {});
-    const source = { log, initialState, ended: this.#closed.signal, through: () => this.#through };
+    const ended = this.#closed.signal;
+    const source = { log, initialState, ended, through: () => this.#through, answered: () => [] };
     return runStreams(source, this.result);
   }
 

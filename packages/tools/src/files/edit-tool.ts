@@ -65,8 +65,8 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
     input,
     summarize: ({ path, edits }) =>
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
-    execute: ({ path, edits }, { signal }) =>
-      workspace.change(path, (before) => applyToFile(before, edits), {
+    execute: ({ path, edits }, { signal, judged }) =>
+      workspace.boundTo(judged).change(path, (before) => applyToFile(before, edits), {
         maxBytes: maxEditedBytes,
         signal,
       }),

@@ -37,13 +37,14 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
     effects: 'none',
     replay: 'safe',
     summarize: ({ path = '.' }) => `List ${path}`,
-    execute: async ({ path = '.' }) => {
-      const { segments, shown } = await workspace.resolve(path);
+    execute: async ({ path = '.' }, { judged }) => {
+      const bound = workspace.boundTo(judged);
+      const { segments, shown } = await bound.resolve(path);
       // The folder holds thousands of files with meaningless names. Git commands show their content
       // better.
       if (segments.includes('.git'))
         return `${shown} belongs to git and is not listed. Use git commands instead`;
-      return asText(await workspace.list(path, maxRead));
+      return asText(await bound.list(path, maxRead));
     },
   });
 }

@@ -45,7 +45,8 @@ export function applyPatchTool(workspace: Workspace): DefinedTool<'apply_patch',
     inputSchema,
     answers: 'openai.apply_patch',
     summarize: ({ type, path: file }) => `${verbs[type]} ${file}`,
-    execute: (operation, { signal }) => execute(workspace, operation, signal),
+    execute: (operation, { signal, judged }) =>
+      execute(workspace.boundTo(judged), operation, signal),
   });
 }
 

@@ -49,7 +49,7 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     summarize: ({ path, offset }) =>
       `Read ${path}${offset === undefined ? '' : ` from line ${offset}`}`,
     execute: async ({ path, offset = 1, limit = defaultLines }, context) => {
-      const file = await workspace.open(path);
+      const file = await workspace.boundTo(context.judged).open(path);
       try {
         return await readByKind(file, offset, limit, context);
       } catch (error) {

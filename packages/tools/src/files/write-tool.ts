@@ -25,9 +25,9 @@ export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput
     description,
     input,
     summarize: ({ path, content }) => `Write ${path} (${lineCount(content)})`,
-    execute: async ({ path, content }, { signal }) => {
+    execute: async ({ path, content }, { signal, judged }) => {
       const bytes = new TextEncoder().encode(content);
-      const { place, isNew } = await workspace.write(path, bytes, { signal });
+      const { place, isNew } = await workspace.boundTo(judged).write(path, bytes, { signal });
       return `${isNew ? 'Created' : 'Replaced'} ${place.shown}: ${lineCount(content)}`;
     },
   });

@@ -8,8 +8,9 @@ import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { nameThatGitObeys } from './repository-protection.ts';
+import { standingRuleText } from './standing-rule.ts';
 import { suggestRule } from './suggest-rule.ts';
-import { isRemoteTool, toolKindOf } from './tool-kinds.ts';
+import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
@@ -23,8 +24,9 @@ export interface ApproveByPolicyOptions {
 
 /**
  * Lets a permission policy decide on the tool calls of an agent. The policy also checks the real
- * path behind symbolic links. An approval that lasts (`run.approve(id, { until })`) covers only
- * that command, path or tool, unless `lasting` is `wide`.
+ * path behind symbolic links, and the decision is bound to it (`judged`): the file tools refuse a
+ * path that leads elsewhere when they run. An approval that lasts (`run.approve(id, { until })`) covers only
+ * that command, path or tool in this folder, unless `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
  */
@@ -33,12 +35,11 @@ export function approveByPolicy(
   workspace: Pick<Workspace, 'root' | 'resolve'>,
   { lasting = 'exact' }: ApproveByPolicyOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
-  return async ({ call: { name: tool }, tool: called, input }) => {
-    const leadsTo = await realPathOfCall({ tool, input }, workspace.root);
-    const isRemote = isRemoteTool(called);
-    const writes = toolKindOf(tool, policy.kinds, isRemote) === 'write' && leadsTo !== undefined;
-    const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
-    const call = { tool, input, leadsTo, obeyedName, isRemote };
+  const decide = async (
+    { tool: called }: PendingCall,
+    call: PolicyCall,
+  ): Promise<Exclude<ApprovalDecision, string>> => {
+    const { input } = call;
     const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
@@ -50,6 +51,18 @@ export function approveByPolicy(
       return { decision, reason, rule: hostedToolRule(input) };
     if (lasting === 'exact') return { decision, reason, rule: exactRule(policy, call) };
     return { decision, ...(await suggestion(policy, call, reason, workspace)) };
+  };
+  return async (pending) => {
+    const { call, tool: called, input } = pending;
+    const named = { tool: call.name, input, isRemote: isRemoteTool(called) };
+    const kind = toolKindOf(call.name, policy.kinds, named.isRemote);
+    if (!isPathKind(kind)) return decide(pending, named);
+    const leadsTo = await realPathOfCall(named, workspace.root);
+    const writes = kind === 'write' && leadsTo !== undefined;
+    const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
+    const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
+    // The tool refuses if the path leads elsewhere when it runs, also if it led nowhere before.
+    return { ...ruling, judged: leadsTo ?? '' };
   };
 }
 
@@ -74,7 +87,7 @@ async function suggestion(
   const { readOnlyCommands: readings = [] } = policy.remember(wide).decide(call);
   const risk = await firstRisk(readings, policy, workspace);
   if (risk !== undefined) return { reason: risk, rule: exactRule(policy, call) };
-  return { reason, rule: JSON.stringify(wide) };
+  return { reason, rule: standingRuleText(wide, policy.root) };
 }
 
 async function firstRisk(
@@ -129,7 +142,7 @@ function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefin
     const isEnough = (one: PermissionRule) =>
       policy.remember(one).decide(call).decision === 'allow';
     const found = [rule, ...behind].find(isEnough);
-    return found && JSON.stringify(found);
+    return found && standingRuleText(found, policy.root);
   } catch {
     return undefined;
   }

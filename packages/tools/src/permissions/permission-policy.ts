@@ -12,7 +12,7 @@ import {
 import { compileRule, type Decision, type PermissionRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
-import { type ToolKind, toolKindOf } from './tool-kinds.ts';
+import { isPathKind, type ToolKind, toolKindOf } from './tool-kinds.ts';
 
 /** The data of a policy. It can be stored as JSON and passed to `permissionPolicy` again. */
 export interface PolicyData {
@@ -140,7 +140,7 @@ function narrowestRule(
   const { tool } = call;
   const command = kind === 'run' ? commandOf(call) : undefined;
   if (command !== undefined) return { tool, command, exact: true, decision };
-  const takesPath = kind === 'read' || kind === 'search' || kind === 'write';
+  const takesPath = isPathKind(kind);
   const path = takesPath ? pathOf(call) : undefined;
   if (path !== undefined)
     return { tool, path: lexicalPath(root, path).shown, exact: true, decision };

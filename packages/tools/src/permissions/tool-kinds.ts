@@ -4,6 +4,10 @@ export type ToolKind = PathKind | 'run' | 'free' | 'other';
 /** The tool takes a `path` and reads it, searches everything below it, or changes it. */
 export type PathKind = 'read' | 'search' | 'write';
 
+export function isPathKind(kind: ToolKind): kind is PathKind {
+  return kind === 'read' || kind === 'search' || kind === 'write';
+}
+
 /** The kinds of the tools in this package. */
 const toolKinds: Readonly<Record<string, ToolKind>> = {
   read: 'read',

@@ -4,6 +4,7 @@ import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { commandOf } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { confinedRuleText } from '../permissions/standing-rule.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
 
@@ -40,9 +41,15 @@ export function approveInSandbox(
     const more = asksForMore(call);
     if (more !== undefined) return decideOnLeaving(current(), pending, more, leavingReasons[more]);
     if (decision === 'allow' || !(await reading.allow(call, pending.call.toolCallId)))
-      return ruling;
+      return confined(ruling);
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
+}
+
+/** An approval that lasts, given for commands in the sandbox, does not cover them outside. */
+function confined(ruling: ApprovalDecision): ApprovalDecision {
+  if (typeof ruling === 'string' || ruling.rule === undefined) return ruling;
+  return { ...ruling, rule: confinedRuleText(ruling.rule) };
 }
 
 /**

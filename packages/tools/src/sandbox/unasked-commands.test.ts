@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { parseStandingRule } from '../permissions/standing-rule.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
@@ -144,7 +145,8 @@ describe('a command that leaves the sandbox', () => {
   test('says so in the question, and an answer that lasts covers exactly this', async () => {
     const asked = await agentIn(workspace()).decide(outside);
     expect(asked).toMatchObject({ reason: expect.stringContaining('outside the sandbox') });
-    const rule = JSON.parse('rule' in asked ? String(asked.rule) : '') as PermissionRule;
+    const { rule } = parseStandingRule('rule' in asked ? String(asked.rule) : '') ?? {};
+    if (rule === undefined) throw new Error('It has no rule');
     expect(rule).toEqual({
       ...{ tool: 'bash+outside', command: 'npm install', exact: true, decision: 'allow' },
     });

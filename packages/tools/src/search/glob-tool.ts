@@ -1,4 +1,4 @@
-import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
 import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import {
@@ -38,11 +38,11 @@ export function globTool(
   options: SearchToolOptions,
 ): DefinedTool<'glob', SearchToolInput<GlobInput>> {
   const settings = searchSettings(options);
-  const execute = async (given: GlobInput, signal: AbortSignal): Promise<ToolOutput> => {
+  const execute = async (given: GlobInput, context: ToolContext): Promise<ToolOutput> => {
     const { pattern: glob, path, order, limit } = given;
     if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(glob)) throw notBelowError(glob);
     const work = { kind: 'glob', order, limit } as const;
-    return describeGlob(await searchWorkspace({ path, glob, work }, settings, signal), settings);
+    return describeGlob(await searchWorkspace({ path, glob, work }, settings, context), settings);
   };
   return defineTool({
     name: 'glob',
@@ -52,7 +52,7 @@ export function globTool(
     replay: 'safe',
     maxOutputLength: settings.maxOutputLength,
     summarize: ({ pattern, path }) => `Find files ${pattern} in ${path}`,
-    execute: (given, { signal }) => execute(given, signal),
+    execute,
   });
 }
 

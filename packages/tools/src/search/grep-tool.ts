@@ -1,4 +1,4 @@
-import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
 import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import {
@@ -68,14 +68,14 @@ export function grepTool(
 ): DefinedTool<'grep', SearchToolInput<GrepInput>> {
   const settings = searchSettings(options);
   const { maxFoundLength: maxLength, maxOutputLength } = settings;
-  const execute = async (given: GrepInput, signal: AbortSignal): Promise<ToolOutput> => {
+  const execute = async (given: GrepInput, context: ToolContext): Promise<ToolOutput> => {
     const { path, glob, mode, limit, context: contextLines } = given;
     const pattern = searchPattern(given.pattern, {
       isLiteral: given.literal,
       ignoresCase: given.ignore_case,
     });
     const work = { kind: 'grep', pattern, mode, contextLines, limit, maxLength } as const;
-    const result = await searchWorkspace({ path, glob, work }, settings, signal);
+    const result = await searchWorkspace({ path, glob, work }, settings, context);
     return describeGrep(mode, result, settings);
   };
   return defineTool({
@@ -86,7 +86,7 @@ export function grepTool(
     replay: 'safe',
     maxOutputLength,
     summarize: ({ pattern, path }) => `Search for ${pattern} in ${path}`,
-    execute: (given, { signal }) => execute(given, signal),
+    execute,
   });
 }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '@millrace/agent';
+import type { Clock, ToolContext } from '@millrace/agent';
+import { assertJudged } from '../workspace/resolve-path.ts';
 import { createProgressCell, readProgress } from './progress-cell.ts';
 import type { SearchSettings } from './search-options.ts';
 import type {
@@ -80,9 +81,12 @@ interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
 export async function searchWorkspace(
   { path, ...search }: Search,
   { workspace, clock, timeoutMs, ...settings }: SearchSettings,
-  signal: AbortSignal,
+  { signal, judged }: Pick<ToolContext, 'signal' | 'judged'>,
 ): Promise<SearchResult> {
-  const { exists, segments, shown } = await workspace.resolve(path);
+  const place = await workspace.resolve(path);
+  // The worker follows no links below the root, so it searches exactly this place.
+  assertJudged(place, judged);
+  const { exists, segments, shown } = place;
   // Opening a missing path throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
   const { exclude, searchSecrets, maxEntries } = settings;

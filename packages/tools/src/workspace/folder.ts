@@ -1,5 +1,14 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
@@ -22,24 +31,67 @@ export interface Folder {
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Returns a function that opens the root, by handle if the system supports it. */
+/**
+ * Returns a function that opens the root, by handle if the system supports it. `root` must be a
+ * real path. If a folder on that path was replaced by a link, opening fails.
+ */
 export function folderOpener(root: string): () => Promise<Folder> {
   const usesHandle = canOpenByHandle(root);
   return async () => {
     try {
-      return usesHandle ? folderByHandle(await open(root, folderFlags)) : await folderByName(root);
+      return usesHandle ? await rootByHandle(root) : await folderByName(root);
     } catch (error) {
       throw rootError(root, error);
     }
   };
 }
 
+async function rootByHandle(root: string): Promise<Folder> {
+  const handle = await open(root, folderFlags);
+  try {
+    const path = await readlink(`/proc/self/fd/${handle.fd}`);
+    if (path !== root && isReachable(path)) throw movedError();
+    return folderByHandle(handle);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
 function rootError(root: string, error: unknown): unknown {
+  if (errorCodeOf(error) === 'ESTALE')
+    return new WorkspaceError('changed', root, 'another process replaced a folder on its path', {
+      cause: error,
+    });
   if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCodeOf(error)))
     return fromSystemError(root, error);
   return new WorkspaceError('vanished', root, 'the folder of the workspace is gone', {
     cause: error,
   });
+}
+
+/**
+ * Returns the real path of a folder. On Linux it is the path of the folder that was opened, as the
+ * kernel names it. Throws if it is not a readable folder.
+ */
+export function realFolderPath(given: string): string {
+  const root = realpathSync.native(given);
+  if (!canOpenByHandle(root)) {
+    if (!statSync(root).isDirectory()) throw notFolderError();
+    return root;
+  }
+  const fd = openSync(root, folderFlags);
+  try {
+    const path = readlinkSync(`/proc/self/fd/${fd}`);
+    return isReachable(path) ? path : root;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The kernel names a folder outside of the root of this process in another form. */
+function isReachable(path: string): boolean {
+  return path.startsWith('/');
 }
 
 /** `/proc` may be missing, or unreadable for a process that has changed its user. */

@@ -61,6 +61,18 @@ export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefi
   return new WorkspaceError('protected_link', given, state);
 }
 
+/**
+ * Throws unless the path leads to the real path that was judged when the call was approved. The
+ * functions that open a place follow no links, so the opened file is the judged one. Check every
+ * place of a call before it is opened. `judged` is undefined if nobody judged the path.
+ */
+export function assertJudged({ given, real }: ResolvedPath, judged: string | undefined): void {
+  if (judged === undefined || real === judged) return;
+  const was = judged === '' ? 'led nowhere' : `led to ${displayOnOneLine(judged)}`;
+  const state = `it ${was} when the call was allowed, and now it leads to ${displayOnOneLine(real)}. Nothing was done. Make the call again`;
+  throw new WorkspaceError('changed', given, state);
+}
+
 function invalidPathReason(given: string): string | undefined {
   if (given === '') return 'the path is empty';
   if (given.includes('\0')) return 'it contains a NUL character';

@@ -1,11 +1,16 @@
-import { realpathSync, statSync } from 'node:fs';
 import { AgentError } from '@millrace/agent';
 import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { folderOpener } from './folder.ts';
+import { folderOpener, realFolderPath } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
-import { protectedLinkError, type ResolvedPath, resolvePath } from './resolve-path.ts';
+import type { OpenRoot } from './open-folder.ts';
+import {
+  assertJudged,
+  protectedLinkError,
+  type ResolvedPath,
+  resolvePath,
+} from './resolve-path.ts';
 import { removeFile, type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
 
 /**
@@ -23,6 +28,12 @@ export interface Workspace {
    * the other methods resolve again.
    */
   resolve(path: string): Promise<ResolvedPath>;
+  /**
+   * Returns the workspace for one approved call. All its methods fail with the code `changed` if the
+   * path does not lead to this real path. Tools pass `ToolContext.judged`. Undefined: the path was
+   * not judged, and the workspace stays as it is.
+   */
+  boundTo(judged: string | undefined): Workspace;
   /**
    * Opens a regular file, which the caller must close. Never blocks on a FIFO and never opens a
    * device.
@@ -83,8 +94,15 @@ export interface WorkspaceOptions {
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   assertKnownOptions('createWorkspace', options, { root: true });
   const root = realRoot(options.root);
-  const openRoot = folderOpener(root);
-  const resolve = (path: string) => resolvePath(root, path);
+  return workspaceAt(root, folderOpener(root), undefined);
+}
+
+function workspaceAt(root: string, openRoot: OpenRoot, judged: string | undefined): Workspace {
+  const resolve = async (path: string) => {
+    const place = await resolvePath(root, path);
+    assertJudged(place, judged);
+    return place;
+  };
   const resolveForWriting = async (path: string) => {
     const place = await resolve(path);
     const problem = protectedLinkError(place);
@@ -104,6 +122,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   return {
     root,
     resolve,
+    boundTo: (real) => workspaceAt(root, openRoot, real ?? judged),
     open: async (path) => openFile(openRoot, await resolve(path)),
     read: async (path, maxBytes) => {
       const place = await resolve(path);
@@ -152,12 +171,10 @@ function namesFolderError(path: string): WorkspaceError {
 
 function realRoot(given: string): string {
   try {
-    const root = realpathSync.native(given);
-    if (statSync(root).isDirectory()) return root;
+    return realFolderPath(given);
   } catch (error) {
     throw invalidRootError(given, error);
   }
-  throw invalidRootError(given);
 }
 
 function invalidRootError(given: string, cause?: unknown): AgentError {

@@ -49,6 +49,8 @@ export interface PendingApproval {
   readonly reason: string | undefined;
   /** The permission rule that a lasting answer would grant, as the policy wrote it. */
   readonly rule: string | undefined;
+  /** What the question is about: the real path of a file. Undefined for other calls. */
+  readonly judged?: string | undefined;
   /** Set if a sub-agent asks: the names of the agents, down to the one that asks. */
   readonly agents?: readonly string[] | undefined;
   /** Set if a sub-agent asks: the call that runs it. */

@@ -112,7 +112,7 @@ export class ApprovalAnswers {
       case 'session':
         return this.#open(
           approval,
-          confirmSession(approval),
+          confirmSession(dialog),
           () => this.#approve(dialog, () => approveForSession(approval)),
           key,
         );

@@ -1,5 +1,4 @@
-import { parseJson } from '@millrace/core';
-import type { PermissionRule } from '@millrace/tools';
+import { type PermissionRule, parseStandingRule } from '@millrace/tools';
 import { ruleToText } from '../../config/rule-text.ts';
 import type {
   ApprovalDialog,
@@ -22,18 +21,26 @@ export function approvalChoices({
   approval,
   others,
   savedRule,
-}: Pick<ApprovalDialog, 'approval' | 'others' | 'savedRule'>): readonly ApprovalChoice[] {
+  folder,
+}: Pick<
+  ApprovalDialog,
+  'approval' | 'others' | 'savedRule' | 'folder'
+>): readonly ApprovalChoice[] {
   const { rule, input } = approval;
   const known = rule === undefined ? undefined : parseRule(rule);
   const choices: readonly (ApprovalChoice | undefined)[] = [
     { action: 'once', label: 'Yes, once', letter: 'y' },
     rule === undefined
       ? undefined
-      : { action: 'session', label: `Yes, and ${ruleScope(known)} in this session`, letter: 's' },
+      : {
+          action: 'session',
+          label: `Yes, and ${ruleScope(known, folder)} in this session`,
+          letter: 's',
+        },
     others === 0
       ? undefined
       : { action: 'waiting', label: `Yes to all ${others + 1} waiting now`, letter: 'w' },
-    savedRule === undefined
+    savedRule === undefined || folder !== undefined
       ? undefined
       : {
           ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
@@ -46,11 +53,11 @@ export function approvalChoices({
 }
 
 /** Describes the scope of an answer for the session. */
-function ruleScope(rule: PermissionRule | undefined): string {
+function ruleScope(rule: PermissionRule | undefined, folder?: string): string {
   if (rule === undefined) return 'similar requests';
   const { command, path, exact, tool } = rule;
   if (command !== undefined) return exact ? 'exactly this command' : `all “${command} …”`;
-  if (isAllFiles(rule)) return 'all file changes in this folder';
+  if (isAllFiles(rule)) return `all file changes in ${folder ?? 'this folder'}`;
   if (path !== undefined) return exact ? 'exactly this path' : path;
   return tool === undefined ? 'similar requests' : `${tool} with any input`;
 }
@@ -71,10 +78,7 @@ export function alwaysRule(
 
 /** Parses a rule that the policy wrote. Returns undefined for any other text. */
 export function parseRule(text: string): PermissionRule | undefined {
-  const parsed = parseJson(text);
-  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
-  const rule = parsed.value as { readonly [Field in keyof PermissionRule]?: unknown };
-  return rule.decision === 'allow' ? (parsed.value as unknown as PermissionRule) : undefined;
+  return parseStandingRule(text)?.rule;
 }
 
 /** The answers to the second step. The selection starts on the one that goes back. */
@@ -86,13 +90,14 @@ export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
 }
 
 /** The second step of an answer for the session, with the rule that it sets. */
-export function confirmSession({ rule = '' }: PendingApproval): ConfirmDialog {
+export function confirmSession({ approval, folder }: ApprovalDialog): ConfirmDialog {
+  const { rule = '' } = approval;
   const known = parseRule(rule);
   return {
     type: 'confirm',
     title: 'Run it, and allow this rule until the session ends?',
     rule: known === undefined ? rule : ruleToText(known),
-    scope: ruleScope(known),
+    scope: ruleScope(known, folder),
     requests: [],
     yes: 'Yes, allow this rule in this session',
   };

@@ -48,6 +48,7 @@ interface CachedLines {
   readonly look: Look;
   /** What the title does not show in full. */
   readonly clipped: string | undefined;
+  readonly folder: string | undefined;
   readonly lines: readonly string[];
 }
 
@@ -57,12 +58,14 @@ const linesCache = new WeakMap<object, CachedLines>();
 function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readonly string[] {
   const key = dialog.type === 'confirm' ? dialog : (dialog.preview ?? dialog.approval);
   const clipped = dialog.type === 'confirm' ? undefined : clippedSubject(look, dialog);
+  const folder = dialog.type === 'confirm' ? undefined : dialog.folder;
   const before = linesCache.get(key);
   const isSameLook = before?.look.width === look.width && before.look.theme === look.theme;
-  if (before !== undefined && isSameLook && before.clipped === clipped) return before.lines;
+  const isSameCall = before?.clipped === clipped && before?.folder === folder;
+  if (before !== undefined && isSameLook && isSameCall) return before.lines;
   const lines =
     dialog.type === 'confirm' ? confirmContent(look, dialog) : requestContent(look, dialog, false);
-  linesCache.set(key, { look, clipped, lines });
+  linesCache.set(key, { look, clipped, folder, lines });
   return lines;
 }
 
@@ -86,6 +89,13 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
 
 /** The command, the change or the input of one request. */
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
+  const { folder } = dialog;
+  const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
+  const about = folder === undefined ? [] : wrapText(look, where, margin);
+  return [...about, ...callContent(look, dialog, isFull)];
+}
+
+function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
   const { approval, preview } = dialog;
   const { name, input } = approval;
   const subject = clippedSubject(look, dialog);

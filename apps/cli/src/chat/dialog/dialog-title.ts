@@ -1,3 +1,4 @@
+import { isAbsolute, normalize } from 'node:path';
 import type { JsonValue } from '@millrace/core';
 import type { ChangePreview } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
@@ -98,9 +99,24 @@ function titleParts({ approval, preview, folder }: ApprovalDialog): TitleParts {
   const verb = verbs.get(name);
   if (verb === undefined || typeof path !== 'string') return ['Allow ', name, '', '?'];
   const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
-  const file = preview?.isLinked === true ? `${path} → ${preview.file}` : path;
+  const target = preview === undefined ? linkTarget(path, approval.judged) : linkedFile(preview);
+  const file = target === undefined ? path : `${path} → ${target}`;
   const subject = folder === undefined ? file : `${file} in ${folder}`;
   return [`${verb} `, subject, change, '?'];
+}
+
+function linkedFile({ isLinked, file }: ChangePreview): string | undefined {
+  return isLinked ? file : undefined;
+}
+
+/** Returns the real path of the file if the given path does not name it. */
+function linkTarget(path: string, judged: string | undefined): string | undefined {
+  if (judged === undefined || judged === '') return undefined;
+  const named = normalize(path).replace(/(?<=.)\/$/, '');
+  const isNamed = isAbsolute(named)
+    ? named === judged
+    : named === '.' || named.startsWith('..') || judged.endsWith(`/${named}`);
+  return isNamed ? undefined : judged;
 }
 
 /** Describes the effect on the existing file. */

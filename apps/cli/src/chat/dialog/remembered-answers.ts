@@ -1,4 +1,4 @@
-import type { PermissionPolicy, PermissionRule } from '@millrace/tools';
+import { type PermissionPolicy, type PermissionRule, parseStandingRule } from '@millrace/tools';
 import { ruleFromText, ruleToText } from '../../config/rule-text.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
@@ -7,7 +7,7 @@ import { alwaysRule, parseRule } from './approval-choices.ts';
 
 interface RememberedAnswersOptions {
   readonly built: () => BuiltAgent;
-  readonly conversation: () => Pick<Conversation, 'approve' | 'approvals'>;
+  readonly conversation: () => Pick<Conversation, 'approve' | 'approvals' | 'otherFolder'>;
 }
 
 /** Submits answers that apply to more than one call. */
@@ -26,7 +26,7 @@ export class RememberedAnswers {
     const { built, conversation } = this.#options;
     const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
     await conversation().approve(approval, { forSession: isForLog(approval) });
-    if (rule === undefined) return;
+    if (rule === undefined || !this.#isHere(approval)) return;
     // The rule must also apply to sub-agents, whose rules on the log are separate.
     await built().remember(rule, 'session');
     await this.#approveLike(approval);
@@ -34,6 +34,7 @@ export class RememberedAnswers {
 
   /** Returns the rule that a permanent answer saves. Undefined if there is none. */
   readonly ruleToSave = (approval: PendingApproval): PermissionRule | undefined => {
+    if (!this.#isHere(approval)) return undefined;
     const known = this.#ruleCache.get(approval);
     if (known !== undefined) return known.rule;
     const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
@@ -60,14 +61,25 @@ export class RememberedAnswers {
     await Promise.all([this.#approveLike(approval), kept]);
   };
 
+  /**
+   * Whether the call runs in the folder of this terminal. The rules of this folder say nothing about
+   * another one, and nothing about it is saved here.
+   */
+  #isHere({ rule = '' }: PendingApproval): boolean {
+    const { built, conversation } = this.#options;
+    const { folder = built().policy().root } = parseStandingRule(rule) ?? {};
+    return conversation().otherFolder === undefined && folder === built().policy().root;
+  }
+
   /** Approves other waiting calls that the new rule allows. */
   async #approveLike(answered: PendingApproval): Promise<void> {
     const { built, conversation } = this.#options;
     for (const approval of conversation().approvals) {
       if (approval.id === answered.id && approval.session === answered.session) continue;
-      const { id, name, input = null } = approval;
+      if (!this.#isHere(approval)) continue;
+      const { id, name, input = null, judged } = approval;
       const call = { kind: 'tool_call', toolCallId: id, name, input } as const;
-      const isAllowed = await built().allows({ ...call, arguments: JSON.stringify(input) });
+      const isAllowed = await built().allows({ ...call, arguments: JSON.stringify(input) }, judged);
       if (isAllowed) await conversation().approve(approval);
     }
   }

@@ -97,11 +97,11 @@ function ensureCall(state: ChatState, event: CallEvent & { readonly name: string
 }
 
 function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
-  const { session, id, name, reason, rule } = event;
+  const { session, id, name, reason, rule, judged } = event;
   const others = state.approvals.filter((one) => one.id !== id);
   if (event.from !== undefined) {
     const { agents, toolCallId: of, input } = event.from;
-    const question = { session, id, name, input, reason, agents, of, isAnswered: false };
+    const question = { session, id, name, input, reason, judged, agents, of, isAnswered: false };
     const own = rule && withoutAgents(rule, agents);
     return { ...state, approvals: [...others, { ...question, rule: own }] };
   }
@@ -110,7 +110,7 @@ function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatSt
     phase: 'asking',
   }));
   const input = callEntry(known, id)?.card.input;
-  const approval = { session, id, name, input, reason, rule, isAnswered: false };
+  const approval = { session, id, name, input, reason, rule, judged, isAnswered: false };
   return { ...known, approvals: [...others, approval] };
 }
 

@@ -148,7 +148,8 @@ function expiryWithin(issuer: Grant, lifetimeMs: number | undefined, now: number
 }
 
 function assertOperatorTokens(tokens: readonly string[]): void {
-  if (tokens.length === 0) throw weakToken('the list is empty, so no request could be authorized');
+  if (tokens.length === 0)
+    throw weakToken('the list is empty. Operators need one, also with `authorize`');
   for (const token of tokens) {
     if (!/^[\x21-\x7e]*$/.test(token) || token.length > maxTokenLength)
       throw weakToken(`it contains spaces or has more than ${maxTokenLength} characters`);
@@ -161,6 +162,6 @@ function assertOperatorTokens(tokens: readonly string[]): void {
 
 /** The message never contains the token. */
 function weakToken(why: string): ServerError {
-  const message = `Cannot use this operator token: ${why}. Create one with: openssl rand -hex 32`;
+  const message = `Cannot use this operator token: ${why}. Create one with createToken(), or with: openssl rand -hex 32`;
   return new ServerError('invalid', message);
 }

@@ -6,6 +6,7 @@ import {
   type LogRecord,
   sessionId,
 } from '@millrace/core';
+import { isParkedAfter, type JoinedRecord, joinParkedRuns } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
 import { historyGap } from '../../stream/history.ts';
 
@@ -28,15 +29,9 @@ interface QueuedCommand {
 }
 
 /** A record, with the chat state before and after it. */
-export interface ChatStep {
+export interface ChatStep extends JoinedRecord {
   readonly before: ChatState;
-  readonly record: LogRecord;
   readonly after: ChatState;
-  /**
-   * True if the record ends a parked run or starts the run that continues it. Both are invisible in
-   * the message.
-   */
-  readonly isParkBoundary: boolean;
 }
 
 export function emptyChat(taskId: string): ChatState {
@@ -51,7 +46,7 @@ export function foldChat(
   const folder = new Folder({ ...state.fold, through: state.through });
   const fresh = joinParkedRuns(
     batch.records.filter(({ offset }) => offset > state.through),
-    state,
+    { run: state.fold.run, isParked: state.isParked },
   );
   const folded = new Map<LogRecord, FoldState>();
   const records = fresh.flatMap(({ record, isParkBoundary }) => (isParkBoundary ? [] : record));
@@ -88,37 +83,10 @@ export async function readChat(
   return state;
 }
 
-/** Gives runs that continue a parked run the id of the first run. */
-function joinParkedRuns(
-  records: readonly LogRecord[],
-  { fold, isParked }: ChatState,
-): readonly Pick<ChatStep, 'record' | 'isParkBoundary'>[] {
-  let { run } = fold;
-  let parked = isParked;
-  return records.map((record) => {
-    const { fact } = record;
-    const isParkBoundary = parksRun(record) || (parked && fact?.type === 'run_started');
-    if (fact?.type === 'run_started' && !isParkBoundary) run = fact.runId;
-    parked = isParkedAfter({ isParked: parked }, record);
-    if (fact?.type !== 'run_finished' || run === undefined) return { record, isParkBoundary };
-    const { delta: _, ...head } = record;
-    return { record: { ...head, fact: { ...fact, runId: run } }, isParkBoundary };
-  });
-}
-
-function parksRun({ fact }: LogRecord): boolean {
-  return fact?.type === 'run_finished' && fact.stop.reason === 'parked';
-}
-
-function isParkedAfter({ isParked }: Pick<ChatState, 'isParked'>, record: LogRecord): boolean {
-  const type = record.fact?.type;
-  return type === 'run_started' || type === 'run_finished' ? parksRun(record) : isParked;
-}
-
 function queueAfter(before: ChatState, record: LogRecord): Pick<ChatState, 'isParked' | 'queue'> {
   const { fact, offset } = record;
   const { queue } = before;
-  const isParked = isParkedAfter(before, record);
+  const isParked = isParkedAfter(before.isParked, record);
   if (fact?.type === 'command_queued')
     return { isParked, queue: [...queue, { key: fact.key, offset }] };
   if (fact?.type !== 'command_consumed') return { isParked, queue };

@@ -7,6 +7,7 @@ import {
 } from '../../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../../permissions/permission-policy.ts';
 import type { PermissionRule } from '../../permissions/permission-rule.ts';
+import { parseStandingRule } from '../../permissions/standing-rule.ts';
 import { createWorkspace } from '../../workspace/workspace.ts';
 
 export interface Ruling {
@@ -39,7 +40,7 @@ export async function policyRuling(
   const decided = await approve({ name, call, tool, input, summary: name });
   if (typeof decided === 'string') return { decision: decided, reason: '', rule: undefined };
   const { decision, reason = '', rule } = decided;
-  return { decision, reason, rule: rule === undefined ? undefined : JSON.parse(rule) };
+  return { decision, reason, rule: rule === undefined ? undefined : parseStandingRule(rule)?.rule };
 }
 
 /** Returns the decision on a command. */

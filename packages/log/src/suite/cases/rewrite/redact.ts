@@ -227,7 +227,10 @@ export const redactCases: readonly CaseSpec[] = [
         const input = { query: secret };
         const part = toolCallPart(id, 'search', input);
         const facts: readonly Fact[] = [
-          { type: 'approval_asked', toolCallId: id, name: 'search', reason: secret },
+          {
+            ...{ type: 'approval_asked', toolCallId: id, name: 'search' },
+            ...{ reason: secret, judged: secret },
+          },
           { type: 'approval_answered', toolCallId: id, name: 'search', decision: 'allow', input },
           {
             type: 'tool_execution_started',

@@ -1,0 +1,90 @@
+import { type Fact, type LogRecord, type RunId, recordVersion } from '@millrace/core';
+
+/**
+ * Returns the records of an imported session without everything that would let a call run unasked.
+ * The file may come from somebody else, and its approvals are not those of this user:
+ *
+ * - The questions and answers of unfinished turns are removed. Their calls are decided on again.
+ * - No answer lasts: `until` is removed.
+ * - Queued commands that approve a call are removed.
+ * - An unfinished run ends with the stop reason `aborted`, so that no process continues it by itself.
+ *
+ * Items and their content stay the same.
+ */
+export function withoutApprovals(
+  records: readonly LogRecord[],
+  through: number,
+): { readonly records: readonly LogRecord[]; readonly through: number } {
+  const { turn, finishes, run, approvals } = openWork(records);
+  const isOver = (of: number, index: number) => of !== turn && (finishes.get(of) ?? -1) > index;
+  const kept = records.flatMap((record, index): readonly LogRecord[] => {
+    const { fact } = record;
+    if (fact === undefined) return [record];
+    if (fact.type === 'command_queued') return approvals.has(fact.key) ? [] : [record];
+    if (!isApproval(fact)) return [record];
+    if (!isOver(record.turn, index)) return [];
+    return fact.type === 'approval_answered' ? [{ ...record, fact: withoutUntil(fact) }] : [record];
+  });
+  if (run === undefined) return { records: kept, through };
+  const time = records.at(-1)?.time ?? 0;
+  return { records: [...kept, runEnded(run, through + 1, time)], through: through + 1 };
+}
+
+interface OpenWork {
+  /** The turn that has started and not finished. */
+  readonly turn: number | undefined;
+  /** The index of the last record that finishes each turn. */
+  readonly finishes: ReadonlyMap<number, number>;
+  readonly run: RunId | undefined;
+  /** The keys of queued commands that approve a call. */
+  readonly approvals: ReadonlySet<string>;
+}
+
+/** Follows the records in the order in which the agent loop folds them. */
+function openWork(records: readonly LogRecord[]): OpenWork {
+  let turn: number | undefined;
+  let run: RunId | undefined;
+  const finishes = new Map<number, number>();
+  const approvals = new Set<string>();
+  for (const [index, { fact, turn: of }] of records.entries()) {
+    switch (fact?.type) {
+      case 'turn_started':
+        turn = of;
+        break;
+      case 'turn_finished':
+        finishes.set(of, index);
+        if (turn === of) turn = undefined;
+        break;
+      case 'run_started':
+        run = fact.runId;
+        break;
+      case 'run_finished':
+        if (run === fact.runId) run = undefined;
+        break;
+      case 'command_queued':
+        if (fact.command['type'] === 'approve') approvals.add(fact.key);
+        break;
+      case 'command_consumed':
+        approvals.delete(fact.key);
+        break;
+      default:
+    }
+  }
+  return { turn, finishes, run, approvals };
+}
+
+type Answer = Extract<Fact, { type: 'approval_answered' }>;
+
+function isApproval(fact: Fact): fact is Answer | Extract<Fact, { type: 'approval_asked' }> {
+  return fact.type === 'approval_asked' || fact.type === 'approval_answered';
+}
+
+function withoutUntil({ until: _lasting, ...fact }: Answer): Answer {
+  return fact;
+}
+
+function runEnded(runId: RunId, offset: number, time: number): LogRecord {
+  const stop = { reason: 'aborted', cause: 'imported' } as const;
+  const fact = { type: 'run_finished', runId, stop } as const;
+  return { v: recordVersion, offset, time, turn: 0, attempt: 0, producer: 'import', fact };
+}
