@@ -34,7 +34,9 @@ test('an agent remembers in one session and recalls in another, for the same use
   const log = memoryLog();
   const callOf = (input: object) =>
     ({
-      ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'memory' },
+      kind: 'tool_call',
+      toolCallId: toolCallId('c1'),
+      name: 'memory',
       arguments: JSON.stringify(input),
     }) as const;
   const call = (action: string, text: string) => ({
