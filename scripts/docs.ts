@@ -18,6 +18,10 @@ run(process.execPath, 'docs/site/build.ts');
 if (process.argv.includes('--build')) {
   console.log('Open docs/site/dist/index.html in a browser.');
 } else {
-  const server = await preview({ root: 'docs/site', build: { outDir: 'dist' }, preview: { port: 4173 } });
+  const server = await preview({
+    root: 'docs/site',
+    build: { outDir: 'dist' },
+    preview: { port: 4173 },
+  });
   server.printUrls();
 }

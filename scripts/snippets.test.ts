@@ -23,6 +23,13 @@ describe('snippets of all documents', () => {
     expect(unrun.length).toBeLessThanOrEqual(16);
   });
 
+  test('in docs/ import from millrace, so that a reader installs one package', () => {
+    const parts = /from '@millrace\/(?:agent|client|core|log|providers|server|tools)\b/;
+    const pages = /^docs\/(?!extend\/)/;
+    const wrong = snippets.filter(({ document, code }) => pages.test(document) && parts.test(code));
+    expect(wrong.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
+  });
+
   test('in recipes are whole programs of at most 60 lines', () => {
     const recipes = documents.filter((path) => /^docs\/recipes\/(?!README)/.test(path));
     expect(recipes.length).toBeGreaterThanOrEqual(30);

@@ -89,17 +89,16 @@ export interface RanSnippet extends SnippetOutcome {
   readonly snippet: Snippet;
 }
 
-/** These packages end the process when it is idle, so their snippets run alone. */
-const endsProcess = /from '@openai\/agents'/;
+/** This package listens to rejections that nobody handles, so its snippets run after the others. */
+const listensToProcess = /from '@openai\/agents'/;
 
-/** Runs all snippets that can run. Most of them share a process, which loads the packages once. */
-export async function runSnippets({ folder, files }: SnippetFiles): Promise<readonly RanSnippet[]> {
+/** Runs all snippets that can run. They share a process, which loads the packages once. */
+export function runSnippets({ folder, files }: SnippetFiles): Promise<readonly RanSnippet[]> {
   const able = [...files].filter(([, snippet]) => snippet.checkOnly === undefined);
-  const alone = able.filter(([, { code }]) => endsProcess.test(code));
-  const together = able.filter((entry) => !alone.includes(entry));
-  const groups = [together, ...alone.map((entry) => [entry])];
-  const ran = groups.map((group, index) => runTogether(folder, String(index), group));
-  return (await Promise.all(ran)).flat();
+  const [first = [], last = []] = [false, true].map((isLast) =>
+    able.filter(([, { code }]) => listensToProcess.test(code) === isLast),
+  );
+  return runTogether(folder, 'snippets', [...first, ...last]);
 }
 
 async function runTogether(

@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 
 /** A fenced block of TypeScript in a document. */
 export interface Snippet {
@@ -27,6 +27,14 @@ export const documents: readonly string[] = globSync('**/*.md', {
   .filter((path) => !path.startsWith('decisions/'))
   .sort();
 
+/** Documents import from `millrace`, and examples from the packages. Both have the same exports. */
+const withoutScope = (code: string) => code.replaceAll("'@millrace/", "'millrace/");
+
+/** True if the code is a piece of a file whose own tests run it. */
+function isPieceOf(code: string, path: string): boolean {
+  return existsSync(path) && withoutScope(readFileSync(path, 'utf8')).includes(withoutScope(code));
+}
+
 const fence = /^```([a-z]*)(.*)\n([\s\S]*?)^```$/gm;
 const prints = /^\n?It prints:\n\n```text\n([\s\S]*?)^```$/m;
 
@@ -45,8 +53,18 @@ export function readSnippets(document: string): { snippets: Snippet[]; bad: BadF
       const isNext = output !== null && output.index === 0;
       if (isNext) outputs.add(after + output[0].indexOf('```text'));
       const reason = /^ check-only: (\S.*)$/.exec(words)?.[1];
+      const original = /^ copy-of: (\S+)$/.exec(words)?.[1];
+      if (original !== undefined) {
+        if (!isPieceOf(code, original))
+          bad.push({ document, line, problem: `${original} does not contain this code` });
+        continue;
+      }
       if (words !== '' && reason === undefined)
-        bad.push({ document, line, problem: `write "check-only: <reason>", not "${words}"` });
+        bad.push({
+          document,
+          line,
+          problem: `write "check-only: <reason>" or "copy-of: <file>", not "${words}"`,
+        });
       if (language === 'tsx' && reason === undefined)
         bad.push({ document, line, problem: 'Node cannot run tsx: mark it check-only' });
       const printed = isNext ? (output[1] ?? '') : '';

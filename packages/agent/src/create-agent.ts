@@ -86,7 +86,10 @@ export interface AgentOptions<
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   /** Options for every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
-  /** Schema for the answers: any Standard Schema. The result has the validated `value`. */
+  /**
+   * Schema for the answers: any Standard Schema. The result has the validated `value`. Default:
+   * answers are texts.
+   */
   readonly output?: Output | undefined;
   /** Shortens the context when it gets long. Default: off. */
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
@@ -98,9 +101,9 @@ export interface AgentOptions<
    * in `request.cache` replace it. Default: `auto`.
    */
   readonly cache?: CacheOption | undefined;
-  /** Limits of each run. The defaults are in `Limits`. */
+  /** Limits of each run. Default: those of `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
-  /** How failed requests are retried. The defaults are in `RetrySettings`. */
+  /** How failed requests are retried. Default: those of `RetrySettings`. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /**
    * What happens to an interrupted answer after a crash: `keep` it as partial, or `retry`. Default:
@@ -113,7 +116,10 @@ export interface AgentOptions<
   readonly ids?: Ids | undefined;
   /** Random numbers for the retry delay. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Called about problems that do not stop the run, such as an observer that throws. */
+  /**
+   * Called about problems that do not stop the run, such as an observer that throws. Default: they
+   * are ignored.
+   */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
 }
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Agent } from './contract/agent.ts';
 import type { RunResult } from './contract/run.ts';
 import { RunError } from './contract/run-error.ts';
-import type { Tool } from './contract/tool.ts';
+import type { Tool, ToolOutput } from './contract/tool.ts';
 import type { DeepPartial } from './contract/typed-tools.ts';
 import { createAgent } from './create-agent.ts';
 import { submitCommand } from './input/submit-command.ts';
@@ -107,6 +107,40 @@ describe('the types of tools', () => {
       }
     }
     expect(found).toEqual(['Ulm', 21, '{"city":"Ulm","celsius":21}']);
+  });
+
+  test('keep the kinds of attachments, so that a tool needs no `as const`', () => {
+    const bytes = Uint8Array.of(1);
+    const camera = defineTool({
+      ...{ name: 'camera', description: 'Takes a picture', input: z.object({}) },
+      execute: async () => ({
+        output: {
+          text: 'A picture',
+          value: { size: bytes.length, taken: 'now' },
+          attachments: [{ kind: 'media', mimeType: 'image/png', source: { type: 'bytes', bytes } }],
+        },
+      }),
+    });
+    defineTool({
+      ...{ name: 'slow_camera', description: 'Takes a picture', input: z.object({}) },
+      async *execute() {
+        yield 'The shutter opens.';
+        const source = { type: 'bytes', bytes } as const;
+        return {
+          output: {
+            text: 'A picture',
+            attachments: [{ kind: 'file', name: 'a', mimeType: 'image/png', source }],
+          },
+        };
+      },
+    });
+    const whole = defineTool({
+      ...{ name: 'whole', description: 'Returns an output', input: z.object({}) },
+      execute: async (): Promise<ToolOutput> => ({ output: { text: 'A picture' } }),
+    });
+    type Value<T> = T extends { readonly '~types'?: { readonly output: infer V } } ? V : never;
+    expectTypeOf<Value<typeof camera>>().toEqualTypeOf<{ size: number; taken: string }>();
+    expectTypeOf<Value<typeof whole>>().toEqualTypeOf<JsonValue | undefined>();
   });
 
   test('do not narrow by name if an agent also has tools of unknown types', async () => {

@@ -19,13 +19,21 @@ import { LiveTask } from './task/live-task.ts';
 export interface ClientOptions {
   /** The address of the server. In a page it can be relative to the page. */
   readonly url: string | URL;
-  /** The token. A function is called before each request, so that a token can be renewed. */
+  /**
+   * The token. A function is called before each request, so that a token can be renewed. Default:
+   * none is sent.
+   */
   readonly token?: HttpOptions['token'];
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: HttpOptions['fetch'] | undefined;
+  /** The clock for delays and timeouts. Default: the clock of the system. */
   readonly clock?: Clock | undefined;
   /** Returns a number from 0 to below 1, for the jitter of reconnects. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
+  /**
+   * The delays between attempts to reconnect. Default: at most 1 s after the first failure, and up
+   * to 30 s later.
+   */
   readonly backOff?: Partial<BackOff> | undefined;
   /**
    * The interval of the server's heartbeats. The connection is considered dead after 2.5 intervals
@@ -39,7 +47,7 @@ export interface ClientOptions {
   /**
    * Called once for each message, command and new task, and not again if the request is repeated.
    * The returned trace context is sent in the W3C headers `traceparent` and `tracestate`. The runs,
-   * model requests and tool calls that follow belong to that trace.
+   * model requests and tool calls that follow belong to that trace. Default: none is sent.
    */
   readonly trace?: (() => TraceContext | undefined) | undefined;
   /** Events that trigger an early reconnect. Default: the events of the page. */

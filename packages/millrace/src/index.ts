@@ -15,6 +15,7 @@ export {
   type Observer,
   type PendingCall,
   type Run,
+  RunError,
   type RunInput,
   type RunResult,
   readOutputTool,
@@ -69,4 +70,4 @@ export {
   vertex,
   wrapProvider,
 } from '@millrace/providers';
-export { scriptedProvider } from '@millrace/providers/scripted';
+export { scriptedProvider, toolCall } from '@millrace/providers/scripted';

@@ -9,21 +9,24 @@ import type { PendingApproval, TypedTool } from './typed-tools.ts';
 export interface AgentRunOptions {
   /** The session to run in. Default: a new session. */
   readonly session?: string | undefined;
-  /** Aborts the run. */
+  /** Aborts the run. Default: only `run.abort` does. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Stops the run without ending it, for a process that has to exit. The lease is released and
    * nothing more is written, except results of calls that finish within 2 s. Another process can
-   * resume the session. The result's stop has the cause `left`.
+   * resume the session. The result's stop has the cause `left`. Default: none.
    */
   readonly leave?: AbortSignal | undefined;
   /**
    * The trace that the run belongs to, as read by `traceContext(headers…)`. It is stored on the log
    * and passed to observers, to tools as `ctx.trace`, and to providers. A resumed run keeps its own
-   * trace.
+   * trace. Default: none.
    */
   readonly trace?: TraceContext | undefined;
-  /** Observers for this run and for its sub-agents, in addition to the observers of each agent. */
+  /**
+   * Observers for this run and for its sub-agents, in addition to the observers of each agent.
+   * Default: none.
+   */
   readonly observers?: readonly Observer[] | undefined;
   /**
    * The call that runs this agent as a sub-agent: `ctx.asParent` of a tool with `startsSession`.

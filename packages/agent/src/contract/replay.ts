@@ -18,7 +18,7 @@ export interface Divergence {
 
 /** Options of `Agent.replay`. */
 export interface ReplayOptions {
-  /** Observers of the replay. The agent's own observers are not called. */
+  /** Observers of the replay. The agent's own observers are not called. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
 }
 

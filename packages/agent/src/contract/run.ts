@@ -3,6 +3,7 @@ import type {
   ErrorInfo,
   Item,
   JsonValue,
+  NewBytes,
   RunId,
   SessionId,
   Stop,
@@ -76,7 +77,7 @@ export interface ApproveOptions<Input = JsonValue> {
    * model's input.
    */
   readonly input?: Input | undefined;
-  /** Who approved the call, for the log. */
+  /** Who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
   /**
    * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
@@ -87,9 +88,12 @@ export interface ApproveOptions<Input = JsonValue> {
 
 /** Options of `Run.deny`. */
 export interface DenyOptions {
-  /** The reason, which the model also gets. */
+  /**
+   * The reason, which the model also gets. Default: the model is only told that the call was not
+   * allowed.
+   */
   readonly reason?: string | undefined;
-  /** Who denied the call, for the log. */
+  /** Who denied the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
 }
 
@@ -138,7 +142,7 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
    * The events as Server-Sent Events: the body of a response with the type `text/event-stream`. Each
    * event has one line of JSON, and its offset as id.
    */
-  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>>;
+  toEventStream(): ReadableStream<NewBytes>;
   /**
    * A response with the run as one message of the AI SDK's UI message stream, version 1, for
    * `useChat`. The stream ends with the run, or when the run waits for an approval. A client that

@@ -111,7 +111,10 @@ export interface Limits {
 export interface RetrySettings {
   /** Maximum attempts at one request with one provider. Default: 4. */
   readonly maxAttempts: number;
-  /** Overrides `maxAttempts` for some kinds of errors. For example, wait longer for the network. */
+  /**
+   * Overrides `maxAttempts` for some kinds of errors. For example, wait longer for the network.
+   * Default: none.
+   */
   readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
   /** Delay before the second attempt. It doubles with each further one. Default: 1 s. */
   readonly baseDelayMs: number;

@@ -87,9 +87,7 @@ describe('maxCost', () => {
       ...turn(0, dollars('0.40')),
       fault: { type: 'error', after: 1, error: 'overloaded' },
     };
-    const { agent, provider } = agentOf(
-      [failed, turn(1, dollars('0.20'))],
-      dollars('0.50'));
+    const { agent, provider } = agentOf([failed, turn(1, dollars('0.20'))], dollars('0.50'));
     expect((await agent.run('Go').result).stop).toEqual({ reason: 'limit', cause: '0.50 USD' });
     provider.assertUsedUp();
   });

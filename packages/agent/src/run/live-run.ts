@@ -6,6 +6,7 @@ import {
   type Item,
   isMillraceError,
   type LogRecord,
+  type NewBytes,
   type OnStep,
   type RunId,
   type SessionId,
@@ -130,7 +131,7 @@ export class LiveRun implements Run {
     return this.#streams().toReadableStream();
   }
 
-  toEventStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+  toEventStream(): ReadableStream<NewBytes> {
     return this.#streams().toEventStream();
   }
 

@@ -43,13 +43,16 @@ export interface AdvanceOptions extends StepSignals {
    * false.
    */
   readonly startsTurn?: boolean | undefined;
-  /** A failed run that this run replaces. Its output is superseded. */
+  /** A failed run that this run replaces. Its output is superseded. Default: none. */
   readonly replaces?: RunId | undefined;
   /** Starts no run if there is nothing to answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
   /** How many items the caller already has. Default: those before the run. */
   readonly items?: number | undefined;
-  /** `createdAt` of an earlier step. A session that was deleted since then is not created again. */
+  /**
+   * `createdAt` of an earlier step. A session that was deleted since then is not created again.
+   * Default: not checked.
+   */
   readonly createdAt?: number | undefined;
 }
 

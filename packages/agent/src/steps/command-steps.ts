@@ -11,7 +11,10 @@ import { OpenStep } from './open-step.ts';
 
 /** Options of `hearStep`. */
 export interface CommandStepOptions extends HeldSession {
-  /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
+  /**
+   * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
+   * checked.
+   */
   readonly createdAt?: number | undefined;
 }
 
@@ -57,7 +60,10 @@ export interface SubmitStepOptions {
   readonly command: JsonObject;
   /** Idempotency key: a repeated command has no effect. */
   readonly key: string;
-  /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
+  /**
+   * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
+   * checked.
+   */
   readonly createdAt?: number | undefined;
 }
 

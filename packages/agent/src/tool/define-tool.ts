@@ -57,8 +57,14 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn> {
   readonly providerOptions?: Tool['providerOptions'];
   /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
-  /** Runs the tool. */
-  execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): ToolExecution<Return>;
+  /**
+   * Runs the tool. The second type gives literals in an output, such as the kind of an attachment,
+   * their own type. `defineTool` checks the return type.
+   */
+  execute(
+    input: StandardSchemaV1.InferOutput<Input>,
+    context: ToolContext,
+  ): ToolExecution<Return> | ToolExecution<ToolOutput | NonNullable<unknown> | null | undefined>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { encodeEvent } from '@millrace/core';
+import { encodeEvent, type NewBytes } from '@millrace/core';
 import { encodeFrame, uiHeaders } from '@millrace/core/streams';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
@@ -16,7 +16,7 @@ export function runStreams(source: RunEventSource, result: Promise<RunResult>): 
   };
 }
 
-async function* eventFrames(source: RunEventSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* eventFrames(source: RunEventSource): AsyncGenerator<NewBytes> {
   const encoder = new TextEncoder();
   for await (const event of runEvents(source))
     yield encoder.encode(encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) }));

@@ -43,11 +43,11 @@ export type ClientErrorCode =
 
 /** Details of a client error. */
 export interface ClientErrorOptions extends ErrorOptions {
-  /** The status of the HTTP response, if there was one. */
+  /** The status of the HTTP response, if there was one. Default: none. */
   readonly status?: number | undefined;
-  /** The wait that the server asks for. */
+  /** The wait that the server asks for. Default: none. */
   readonly retryAfterMs?: number | undefined;
-  /** Details of the server for programs. */
+  /** Details of the server for programs. Default: none. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -38,19 +38,22 @@ export interface SendOptions extends CommandOptions {
 
 /** Options of `approve`. */
 export interface ApproveOptions extends CommandOptions {
+  /** Who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
-  /** Replaces the input of the call. */
+  /** Replaces the input of the call. Default: the model's input. */
   readonly input?: JsonValue | undefined;
   /**
    * The decision also applies to later calls under the same rule: until this time (ms since 1970),
-   * or until the session ends.
+   * or until the session ends. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }
 
 /** Options of `deny`. */
 export interface DenyOptions extends CommandOptions {
+  /** Who denied the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
+  /** The reason, which the model also gets. Default: none. */
   readonly reason?: string | undefined;
 }
 

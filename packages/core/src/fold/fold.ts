@@ -1,4 +1,4 @@
-import type { SessionId } from '../ids.ts';
+import { sessionId } from '../ids.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import type { Batch, LogRecord } from '../protocol/record.ts';
 import { applyDelta } from './apply-delta.ts';
@@ -104,8 +104,8 @@ export class Folder {
   #state: FoldState;
 
   /** Starts at the beginning of a session's log, or at an earlier state. */
-  constructor(from: SessionId | FoldState) {
-    this.#state = typeof from === 'string' ? emptyState(from) : from;
+  constructor(from: string | FoldState) {
+    this.#state = typeof from === 'string' ? emptyState(sessionId(from)) : from;
   }
 
   /** The current state. It is immutable, and later states share what did not change. */

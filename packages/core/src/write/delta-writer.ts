@@ -39,6 +39,7 @@ export interface DeltaWriterOptions {
    * The source of part ids. All writers of a session must share one source, so that ids are unique.
    */
   readonly ids: Pick<Ids, 'part'>;
+  /** Limits on accepted content. Default: those of `Limits`. */
   readonly limits?: Partial<Limits>;
 }
 

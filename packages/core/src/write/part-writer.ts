@@ -5,13 +5,15 @@ import type { Metadata, Part, PartKind, ProviderState } from '../protocol/part.t
 
 /** The fields of a part that are known only at its end. `undefined` means absent. */
 export interface EndOptions {
-  /** The part was cut off. */
+  /** The part was cut off. Default: it is complete. */
   readonly partial?: true | undefined;
+  /** Data that the provider gets back with the next request. Default: none. */
   readonly providerState?: ProviderState | undefined;
 }
 
 /** The fields of a reasoning part that are known only at its end. */
 export interface ReasoningEndOptions extends EndOptions {
+  /** The provider's signature of the reasoning. Default: none. */
   readonly signature?: string | undefined;
 }
 

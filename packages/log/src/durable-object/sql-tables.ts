@@ -5,12 +5,17 @@ export type SqlValue = ArrayBuffer | string | number | null;
 
 /** The result of a statement. */
 export interface SqlCursor {
+  /** Returns all rows. */
   toArray(): Record<string, SqlValue>[];
 }
 
 /** The storage of a Durable Object with SQLite: `ctx.storage`. */
 export interface DurableObjectStorage {
-  readonly sql: { exec(query: string, ...bindings: SqlValue[]): SqlCursor };
+  readonly sql: {
+    /** Runs statements. The values are bound to the last one. */
+    exec(query: string, ...bindings: SqlValue[]): SqlCursor;
+  };
+  /** Runs the function in a transaction, which is rolled back if the function throws. */
   transactionSync<T>(work: () => T): T;
 }
 

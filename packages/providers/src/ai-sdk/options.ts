@@ -10,7 +10,7 @@ export interface AiSdkOptions
     Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {
   /**
    * Texts to remove from errors. The API key of the package is not known here. Pass it, because
-   * only keys of a known format are found automatically.
+   * only keys of a known format are found automatically. Default: none.
    */
   readonly secrets?: readonly (string | undefined)[] | undefined;
 }

@@ -6,7 +6,7 @@ import { type ApiOptions, apiOptionNames } from '../wire/api-options.ts';
 
 /** Options of `anthropic`. */
 export interface AnthropicOptions extends ApiOptions {
-  /** A bearer token instead of an API key, for gateways. */
+  /** A bearer token instead of an API key, for gateways. Default: none. */
   readonly authToken?: string | undefined;
   /** The API version. Default: `2023-06-01`. */
   readonly version?: string | undefined;

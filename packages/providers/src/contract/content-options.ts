@@ -5,8 +5,11 @@ import type { JsonObject } from '@millrace/core';
  * the content that is sent.
  */
 export interface ContentOptions {
+  /** Options for OpenAI. Default: none. */
   readonly openai?: OpenaiContentOptions | undefined;
+  /** Options for Anthropic. Default: none. */
   readonly anthropic?: AnthropicContentOptions | undefined;
+  /** Options for Google. Default: none. */
   readonly google?: GoogleContentOptions | undefined;
   readonly [provider: string]: JsonObject | undefined;
 }

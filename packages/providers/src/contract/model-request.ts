@@ -70,7 +70,9 @@ export interface ToolDefinition {
 
 /** Fields that some providers have for a tool, by provider. Other providers ignore them. */
 export interface ToolProviderOptions {
+  /** Options for Anthropic. Default: none. */
   readonly anthropic?: AnthropicToolOptions | undefined;
+  /** Options for OpenAI. Default: none. */
   readonly openai?: OpenaiToolOptions | undefined;
   readonly [provider: string]: JsonObject | undefined;
 }

@@ -57,7 +57,7 @@ export interface Provider {
 
 /** Options of a small request beside the stream. */
 export interface QueryOptions {
-  /** Aborts the request. */
+  /** Aborts the request. Default: nothing aborts it. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -124,17 +124,17 @@ export interface ResponseEnd {
 
 /** Options of `complete`. */
 export interface CompleteOptions {
-  /** Aborts the request. */
+  /** Aborts the request. Default: nothing aborts it. */
   readonly signal?: AbortSignal | undefined;
   /** Creates new ids. Default: random ids. */
   readonly ids?: Ids | undefined;
   /** The session that the request belongs to. Default: none. */
   readonly session?: string | undefined;
-  /** The trace that the request belongs to. */
+  /** The trace that the request belongs to. Default: none. */
   readonly trace?: TraceContext | undefined;
   /**
    * Called after each step is applied, and awaited. If it throws or rejects, `complete` does too
-   * and the stream is closed.
+   * and the stream is closed. Default: nothing is called.
    */
   readonly onStep?:
     | ((step: StreamStep) => void)

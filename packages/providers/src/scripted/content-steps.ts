@@ -1,14 +1,30 @@
-import type { BytesWriter, Delta, DeltaWriter, Part, TextWriter } from '@millrace/core';
+import {
+  type BytesWriter,
+  type Delta,
+  type DeltaWriter,
+  type Ids,
+  type Part,
+  type TextWriter,
+  toolCallId,
+} from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { StreamItem } from '../contract/provider.ts';
 import { moveDelta } from '../provider/wrap-provider.ts';
 import { TextBlock } from '../wire/text-block.ts';
-import { piecesOf, type ScriptedContent, type ScriptedPieces } from './script.ts';
+import {
+  piecesOf,
+  type ScriptedContent,
+  type ScriptedPart,
+  type ScriptedPieces,
+  type ScriptedToolCall,
+} from './script.ts';
 
 interface ContentOptions {
   readonly pieces: ScriptedPieces;
   /** With an output schema, texts are JSON. */
   readonly request: ModelRequest;
+  /** Creates the ids of calls without one. */
+  readonly ids: Ids;
 }
 
 /** Yields the deltas of the content, one step at a time. */
@@ -28,13 +44,16 @@ export function* contentSteps(
 }
 
 function* partSteps(
-  parts: readonly (Part | string)[],
+  parts: readonly ScriptedPart[],
   writer: DeltaWriter,
-  { pieces, request }: ContentOptions,
+  { pieces, request, ids }: ContentOptions,
 ): Generator<void> {
   for (const part of parts) {
-    if (typeof part !== 'string') yield* streamPart(part, writer, pieces);
-    else {
+    if (typeof part !== 'string') {
+      yield* part.kind === 'tool_call'
+        ? streamCall(part, writer, { pieces, ids })
+        : streamPart(part, writer, pieces);
+    } else {
       const block = new TextBlock(writer, request);
       for (const piece of piecesOf(part, pieces)) {
         block.append(piece);
@@ -47,7 +66,11 @@ function* partSteps(
 }
 
 /** Starts the part, streams its content in pieces, and commits it. */
-function* streamPart(part: Part, writer: DeltaWriter, pieces: ScriptedPieces): Generator<void> {
+function* streamPart(
+  part: Exclude<Part, { readonly kind: 'tool_call' }>,
+  writer: DeltaWriter,
+  pieces: ScriptedPieces,
+): Generator<void> {
   switch (part.kind) {
     case 'text': {
       yield* streamText(writer.text({ mimeType: part.mimeType }), part.text, part, pieces);
@@ -55,13 +78,6 @@ function* streamPart(part: Part, writer: DeltaWriter, pieces: ScriptedPieces): G
     }
     case 'reasoning': {
       yield* streamText(writer.reasoning(part.form), part.text, part, pieces);
-      return;
-    }
-    case 'tool_call': {
-      const call = writer.toolCall(part.toolCallId, part.name);
-      // The start of a call is a step of its own, as with real providers.
-      yield;
-      yield* streamText(call, part.arguments, part, pieces);
       return;
     }
     case 'media': {
@@ -79,10 +95,22 @@ function* streamPart(part: Part, writer: DeltaWriter, pieces: ScriptedPieces): G
   }
 }
 
+function* streamCall(
+  part: ScriptedToolCall,
+  writer: DeltaWriter,
+  { pieces, ids }: Omit<ContentOptions, 'request'>,
+): Generator<void> {
+  const { toolCallId: id } = part;
+  const call = writer.toolCall(id === undefined ? ids.toolCall() : toolCallId(id), part.name);
+  // The start of a call is a step of its own, as with real providers.
+  yield;
+  yield* streamText(call, part.arguments, part, pieces);
+}
+
 function* streamText(
   open: TextWriter,
   text: string,
-  part: Part,
+  part: Part | ScriptedToolCall,
   pieces: ScriptedPieces,
 ): Generator<void> {
   for (const piece of piecesOf(text, pieces)) {
@@ -104,7 +132,7 @@ function* streamBytes(open: BytesWriter, bytes: Uint8Array, part: Part): Generat
   yield;
 }
 
-function commitPart(open: TextWriter | BytesWriter, part: Part): void {
+function commitPart(open: TextWriter | BytesWriter, part: Part | ScriptedToolCall): void {
   const { partial, metadata, providerState } = part;
   const signature = part.kind === 'reasoning' ? part.signature : undefined;
   if (metadata !== undefined) open.metadata(metadata);

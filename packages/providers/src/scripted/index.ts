@@ -3,8 +3,10 @@ export {
   type ScriptedAnswer,
   type ScriptedContent,
   type ScriptedFault,
+  type ScriptedPart,
   type ScriptedPieces,
   type ScriptedResponse,
+  type ScriptedToolCall,
   toolCall,
 } from './script.ts';
 export {

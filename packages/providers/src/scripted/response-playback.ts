@@ -1,6 +1,7 @@
 import {
   type Delta,
   type DeltaWriter,
+  type Ids,
   noUsage,
   type PartId,
   type PartKind,
@@ -24,6 +25,7 @@ interface PlaybackOptions {
   /** The id of the provider. */
   readonly id: string;
   readonly request: ModelRequest;
+  readonly ids: Ids;
   /** How text is split. Default: `character`. */
   readonly pieces?: ScriptedPieces | undefined;
 }
@@ -46,13 +48,13 @@ export class ResponsePlayback {
     response: ScriptedResponse,
     writer: DeltaWriter,
     item: StreamItem,
-    { id, request, pieces = 'character' }: PlaybackOptions,
+    { id, request, ids, pieces = 'character' }: PlaybackOptions,
   ) {
     this.#response = response;
     this.#writer = writer;
     this.#provider = id;
     this.#openRecorded = 'deltas' in response.content ? new OpenParts() : undefined;
-    const split = { pieces: response.pieces ?? pieces, request };
+    const split = { pieces: response.pieces ?? pieces, request, ids };
     this.#steps = contentSteps(response.content, writer, item, split);
   }
 

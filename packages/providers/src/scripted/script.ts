@@ -1,28 +1,55 @@
-import {
-  type Delta,
-  type DeltaWriter,
-  type JsonValue,
-  type Part,
-  type Stop,
-  type StopReason,
-  type ToolCallPart,
-  toolCallId,
-  toolCallPart,
-  type Usage,
+import type {
+  Delta,
+  DeltaWriter,
+  JsonValue,
+  Part,
+  Stop,
+  StopReason,
+  ToolCallPart,
+  Usage,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ProviderError, ProviderErrorKind } from '../contract/provider-error.ts';
 
 /**
- * The answer of a scripted provider to one request. A string stands for a response with one text
- * part. If the request has an `output` schema, the text is JSON and becomes a structured part, as with
- * real providers. A part, such as a `toolCall`, or a list of parts is a whole response too. A function
- * creates the answer from the request.
+ * The answer of a scripted provider to one request, or a function that creates it from the request:
+ *
+ * - a text. If the request has an `output` schema, the text is JSON and becomes a structured part, as
+ *   with real providers.
+ * - a tool call, or a list of texts, tool calls and other parts.
+ * - a `ScriptedResponse`, which can also fail.
  */
 export type ScriptEntry = ScriptedAnswer | ((request: ModelRequest) => ScriptedAnswer);
 
-/** A scripted response, or a short form of it: a text, a part, or a list of both. */
-export type ScriptedAnswer = string | Part | readonly (Part | string)[] | ScriptedResponse;
+/** The answer to one request: one part, several parts, or a response with all its settings. */
+export type ScriptedAnswer = ScriptedPart | readonly ScriptedPart[] | ScriptedResponse;
+
+/** A part of a scripted response. A string is a text. */
+export type ScriptedPart = Part | ScriptedToolCall | string;
+
+/** A tool call of a script. Create it with `toolCall`. */
+export interface ScriptedToolCall extends Omit<ToolCallPart, 'toolCallId' | 'input'> {
+  /** The id of the call. Default: a new id of the run. */
+  readonly toolCallId?: string | undefined;
+}
+
+/**
+ * Creates a tool call for the script of a `scriptedProvider`.
+ *
+ * @param id The id of the call. Default: a new id of the run, so that equal calls have different ids.
+ * @example
+ * scriptedProvider([toolCall('weather', { town: 'Bath' }), 'Take a coat.']);
+ */
+export function toolCall(name: string, input: JsonValue = {}, id?: string): ScriptedToolCall {
+  const call = { kind: 'tool_call', name, arguments: JSON.stringify(input) } as const;
+  return id === undefined ? call : { ...call, toolCallId: id };
+}
+
+/** Returns the answer as a response with settings. */
+export function responseOf(answer: ScriptedAnswer): ScriptedResponse {
+  if (typeof answer === 'string' || 'kind' in answer) return { content: { parts: [answer] } };
+  return 'content' in answer ? answer : { content: { parts: answer } };
+}
 
 /** A scripted response: its content and how it ends. */
 export interface ScriptedResponse {
@@ -48,44 +75,12 @@ export interface ScriptedResponse {
  * - `write`: a generator that writes to the `DeltaWriter`. Each yield ends a step.
  */
 export type ScriptedContent =
-  | { readonly parts: readonly (Part | string)[] }
+  | { readonly parts: readonly ScriptedPart[] }
   | { readonly deltas: readonly Delta[] }
   | {
       /** Writes the content. Each yield ends a step. */
       readonly write: (writer: DeltaWriter) => Iterable<void>;
     };
-
-/**
- * A tool call for a script.
- *
- * @param id The id of the call. Default: an id from the name and the input. Two equal calls need ids of
- * their own.
- * @example scriptedProvider([toolCall('weather', { town: 'Bath' }), 'Take an umbrella.']);
- */
-export function toolCall(name: string, input: JsonValue = {}, id?: string): ToolCallPart {
-  return toolCallPart(
-    toolCallId(id ?? `call_${shortHash(name + JSON.stringify(input))}`),
-    name,
-    input,
-  );
-}
-
-function shortHash(text: string): string {
-  let hash = 0x811c9dc5;
-  for (const character of text)
-    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
-  return (hash >>> 0).toString(36);
-}
-
-/** The whole form of an answer. */
-export function responseOf(answer: ScriptedAnswer): ScriptedResponse {
-  if (typeof answer === 'string') return { content: { parts: [answer] } };
-  if (isParts(answer)) return { content: { parts: answer } };
-  return 'kind' in answer ? { content: { parts: [answer] } } : answer;
-}
-
-const isParts = (answer: ScriptedAnswer): answer is readonly (Part | string)[] =>
-  Array.isArray(answer);
 
 /** A failure after the given number of steps. 0 means before any output. */
 export type ScriptedFault =

@@ -65,9 +65,7 @@ describe('pieces', () => {
 
 test('a call, a list of parts and a text are whole responses', async () => {
   const call = toolCall('weather', { town: 'Bath' });
-  expect(call).toMatchObject({ kind: 'tool_call', name: 'weather', input: { town: 'Bath' } });
-  expect(toolCall('weather', { town: 'Bath' })).toEqual(call);
-  expect(toolCall('weather', { town: 'York' }).toolCallId).not.toBe(call.toolCallId);
+  expect(call).toEqual({ kind: 'tool_call', name: 'weather', arguments: '{"town":"Bath"}' });
   const provider = scriptedProvider([call, ['Wait.', toolCall('now', {}, 'c2')], () => call]);
   const answers = await Promise.all([1, 2, 3].map(() => provider.complete({ items: [] })));
   expect(answers.map(({ stop }) => stop.reason)).toEqual(['tool_use', 'tool_use', 'tool_use']);
@@ -91,6 +89,33 @@ test('a call is a start and fragments, with the arguments as they were scripted'
   ]);
   expect(chunksOf(emitted).join('')).toBe('{"a":1');
   expect(emitted.at(-1)?.end?.stop.reason).toBe('tool_use');
+});
+
+test('a script has calls without ids, alone, in lists and in functions', async () => {
+  const provider = scriptedProvider([
+    toolCall('weather', { town: 'Bath' }),
+    ['I look twice.', toolCall('weather', { town: 'Ulm' }), toolCall('now')],
+    () => toolCall('now', {}, 'c9'),
+    () => ['Take a', ' coat.'],
+  ]);
+  const context = contextOf();
+  const found = [];
+  for (let request = 0; request < 4; request += 1) {
+    const deltas = [];
+    for await (const step of provider.stream({ items: [] }, context)) deltas.push(...step.deltas);
+    found.push(
+      deltas.flatMap((delta) =>
+        delta.type === 'begin_part' && delta.kind === 'tool_call' ? [delta.toolCallId] : [],
+      ),
+    );
+  }
+  expect(found).toEqual([['call1'], ['call2', 'call3'], ['c9'], []]);
+
+  const { item } = await scriptedProvider([[toolCall('now'), 'Hm.']]).complete({ items: [] });
+  expect(item.parts).toMatchObject([
+    { kind: 'tool_call', name: 'now', input: {} },
+    { kind: 'text', text: 'Hm.' },
+  ]);
 });
 
 test('every kind of part is streamed and folds to itself', async () => {

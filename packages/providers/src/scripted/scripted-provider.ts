@@ -129,7 +129,7 @@ async function* playResponse(
   } = withAbortSignal(context, options.readerClosed);
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids });
-  const playback = new ResponsePlayback(response, writer, item, { ...options, request });
+  const playback = new ResponsePlayback(response, writer, item, { ...options, request, ids });
   const pauseMs = response.pauseMs ?? options.pauseMs ?? 0;
   for (;;) {
     const event = playback.next(signal.aborted);

@@ -11,6 +11,7 @@ export interface WindowOptions extends JsonTransport {
   /** The base URL of its OpenAI-compatible API, with `/v1`. */
   readonly baseUrl: string | URL;
   readonly model: string;
+  /** The key of the server. Default: none is sent. */
   readonly apiKey?: string | undefined;
   /**
    * Whether Ollama may load the model to find out. The next request would load it anyway. Default:
@@ -19,6 +20,7 @@ export interface WindowOptions extends JsonTransport {
   readonly loads?: boolean | undefined;
   /** Time for each request. Default: 10 s. */
   readonly timeoutMs?: number | undefined;
+  /** Aborts the request. Default: only the timeout does. */
   readonly signal?: AbortSignal | undefined;
 }
 

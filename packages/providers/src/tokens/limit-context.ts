@@ -10,7 +10,9 @@ import { estimateTokens } from './estimate-tokens.ts';
 export interface ContextOptions {
   /** The context window of the model. Default: `contextTokens` of the provider. */
   readonly contextTokens?: number | undefined;
-  /** What the user can do about a small window. It is added to the error. */
+  /**
+   * What the user can do about a small window. It is added to the error. Default: nothing is added.
+   */
   readonly advice?: string | undefined;
 }
 

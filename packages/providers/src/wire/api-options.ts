@@ -20,6 +20,7 @@ export interface ApiOptions extends TransportOptions, ModelInfoOptions {
   readonly baseUrl?: string | URL | undefined;
   /**
    * Headers of every request. They override the default ones; `undefined` removes a default header.
+   * Default: none.
    */
   readonly headers?: HeaderOptions | undefined;
 }

@@ -15,7 +15,10 @@ export interface ActivitiesOptions {
   readonly agents?: readonly Agent[] | undefined;
   /** Providers that `autoSend` refers to by name. Default: none. */
   readonly providers?: { readonly [name: string]: Provider } | undefined;
-  /** The log that `autoSend` streams to. Agents have their own log. Required for `autoSend`. */
+  /**
+   * The log that `autoSend` streams to. Agents have their own log. Required for `autoSend`.
+   * Default: none.
+   */
   readonly log?: Log | undefined;
 }
 

@@ -89,9 +89,12 @@ export interface AgentSessionOptions extends AgentWorkflowOptions {
   readonly agent: string;
   /** Session id. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** State of the previous execution in this session: `session.carried`. */
+  /**
+   * State of the previous execution in this session: `session.carried`. Default: the session starts
+   * here.
+   */
   readonly carried?: ContinuationState | undefined;
-  /** True if a run starts immediately. An interrupt then applies to that run. */
+  /** True if a run starts immediately. An interrupt then applies to that run. Default: false. */
   readonly isStarting?: boolean | undefined;
 }
 
@@ -105,7 +108,10 @@ export type OnPlan = (plan: RequestPlan | CallsPlan) => Promise<void>;
 
 /** Options of `AgentSession.run`. */
 export interface RunSessionOptions {
-  /** The point at which a workflow can continue as new: `continueWhenFull(…)`. */
+  /**
+   * The point at which a workflow can continue as new: `continueWhenFull(…)`. Default: the workflow
+   * does not continue as new.
+   */
   readonly onPlan?: OnPlan | undefined;
   /** Start a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;

@@ -35,10 +35,14 @@ export interface McpOptions {
    * Maximum length of the result text that the model gets, see `Tool`. Default: 30,000 characters.
    */
   readonly maxOutputLength?: number | undefined;
-  /** Called when the server has changed its tools. `McpTools.tools` is already updated. */
+  /**
+   * Called when the server has changed its tools. `McpTools.tools` is already updated. Default:
+   * nothing is called.
+   */
   readonly onChange?: ((tools: readonly Tool[]) => void) | undefined;
   /**
    * Called for a problem outside of any call, for example when the list of tools cannot be read.
+   * Default: the problem is ignored.
    */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }

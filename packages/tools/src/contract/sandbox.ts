@@ -39,7 +39,7 @@ export interface SandboxOptions {
    * to a container engine. Default: false.
    */
   readonly unixSockets?: boolean | undefined;
-  /** Limits for the processes of one command. */
+  /** Limits for the processes of one command. Default: those of `SandboxLimits`. */
   readonly limits?: SandboxLimits | undefined;
 }
 

@@ -69,7 +69,10 @@ const isUnsafeVariable = (name: string) =>
 export interface GitSafetyOptions {
   /** Git searches for a repository in this folder and not above it. */
   readonly root: string;
-  /** Further settings, such as harmless ones of the user. They cannot override the safe ones. */
+  /**
+   * Further settings, such as harmless ones of the user. They cannot override the safe ones.
+   * Default: none.
+   */
   readonly settings?: readonly GitSetting[] | undefined;
 }
 

@@ -12,6 +12,7 @@ export interface RunGitOptions {
   readonly cwd: string;
   /** The environment of the user. Git gets only its paths and languages. */
   readonly env: Env;
+  /** Stops git. Default: only the timeout does. */
   readonly signal?: AbortSignal | undefined;
   /** Git is stopped after this time. Default: 30 s. */
   readonly timeoutMs?: number | undefined;

@@ -21,7 +21,7 @@ export interface WriteOptions {
    * Whether to wait until the data is on disk, so that it survives a power failure. Default: false.
    */
   readonly sync?: boolean | undefined;
-  /** Aborts the write before the file is replaced. */
+  /** Aborts the write before the file is replaced. Default: nothing aborts it. */
   readonly signal?: AbortSignal | undefined;
   /** Whether to fail if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;

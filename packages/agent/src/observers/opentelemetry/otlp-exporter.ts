@@ -30,7 +30,10 @@ export interface OtlpOptions {
   readonly fetch?: typeof fetch | undefined;
   /** Time source. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Called about spans that were dropped or refused. Never contains content. */
+  /**
+   * Called about spans that were dropped or refused. Never contains content. Default: they are
+   * ignored.
+   */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
 }
 

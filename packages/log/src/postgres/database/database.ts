@@ -13,6 +13,7 @@ export interface DatabaseOptions {
   readonly target: Target;
   /**
    * An earlier default schema. It is used if it has the tables and the schema of `target` has none.
+   * Default: none.
    */
   readonly formerSchema?: FormerSchema | undefined;
   /** SQL scripts. Each one migrates the tables from the previous version to the next. */

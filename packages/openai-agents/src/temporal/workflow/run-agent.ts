@@ -20,13 +20,15 @@ type AnyAgent = Agent<any, any>;
 export interface RunAgentOptions extends ActivityTimeouts {
   /** Session id, which is the task id on a server. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** The message. Omit it if the message is already on the log. */
+  /** The message. Omit it if the message is already on the log. Default: the message on the log. */
   readonly input?: string | undefined;
-  /** Context for the SDK's run. */
+  /** Context for the SDK's run. Default: none. */
   readonly context?: unknown;
   /** Maximum turns of the SDK's run. Default: the default of the SDK. */
   readonly maxTurns?: number | undefined;
-  /** Configuration of the SDK's runner. `runAgent` sets models and tracing. */
+  /**
+   * Configuration of the SDK's runner. `runAgent` sets models and tracing. Default: the SDK's own.
+   */
   readonly config?: Omit<Partial<RunConfig>, 'modelProvider' | 'tracingDisabled'> | undefined;
 }
 
