@@ -19,7 +19,11 @@ export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): 
 }
 
 /** A request with the key, the headers and the query of the caller. */
-export function requestTo(endpoint: GoogleEndpoint, url: string, body: JsonObject): HttpRequest {
+export function requestTo(
+  endpoint: Pick<GoogleEndpoint, 'keyHeader' | 'key' | 'headers' | 'query'>,
+  url: string,
+  body: JsonObject,
+): HttpRequest {
   const { keyHeader } = endpoint;
   const given = readHeaders(endpoint.headers);
   const key = keyHeader in given ? undefined : endpoint.key?.();

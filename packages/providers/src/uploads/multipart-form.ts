@@ -9,8 +9,9 @@ export function withForm(
   request: HttpRequest,
   fields: Readonly<Record<string, string>>,
   { name, mimeType, bytes }: UploadContent,
+  /** A text that is not in the file. Default: a random one. */
+  boundary: string = `millrace-${crypto.randomUUID()}`,
 ): HttpRequest {
-  const boundary = `millrace-${crypto.randomUUID()}`;
   const texts = Object.entries(fields).map(
     ([field, value]) =>
       `--${boundary}\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`,

@@ -1,0 +1,232 @@
+import { type JsonObject, noUsage, type OptionNames, type Usage } from '@millrace/core';
+import type { MediaCallOptions, MediaRetries } from '../contract/media.ts';
+import type { ModelInfo } from '../contract/model-info.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { errorReportIn } from '../errors/error-report.ts';
+import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
+import { isObject } from '../json/fields.ts';
+import { parseMessage } from '../json/parse-message.ts';
+import { withCost } from '../models/cost-of.ts';
+import type { ModelInfoOptions } from '../models/known-traits.ts';
+import { checkCount, checkDuration } from '../transport/check-number.ts';
+import { waitFor } from '../transport/clock.ts';
+import { HttpExchange } from '../transport/http-exchange.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import {
+  createTransport,
+  type Transport,
+  type TransportOptions,
+} from '../transport/transport-options.ts';
+import { type ApiOptions, assertProviderOptions } from '../wire/api-options.ts';
+import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
+import { optionsFor } from '../wire/provider-options.ts';
+import { readFailure } from '../wire/response-reader.ts';
+
+/** Options of every model that does not chat. */
+export interface MediaTransportOptions
+  extends Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests'>,
+    ModelInfoOptions {
+  /** Retries of failed requests. Default: see `MediaRetries`. */
+  readonly retry?: Partial<MediaRetries> | undefined;
+}
+
+/** Options of every model that does not chat and that is reached over HTTP. */
+export interface MediaApiOptions
+  extends MediaTransportOptions,
+    Pick<ApiOptions, 'model' | 'apiKey' | 'baseUrl' | 'headers' | 'fetch'> {}
+
+/** The names of the options of `MediaApiOptions`. */
+export const mediaOptionNames: OptionNames<MediaApiOptions> = {
+  ...{ model: true, apiKey: true, baseUrl: true, headers: true, fetch: true, clock: true },
+  ...{ timeouts: true, maxConcurrentRequests: true, models: true, info: true, retry: true },
+};
+
+/** One call over HTTP: how its request is built and how its answer is read. */
+interface MediaCall<Answer> {
+  readonly signal?: AbortSignal | undefined;
+  /** Throws a `WireFault` if the request can never be sent. */
+  http(): HttpRequest | Promise<HttpRequest>;
+  /** Throws a `WireFault` if the answer cannot be used. */
+  read(bytes: Uint8Array, response: Response): Answer;
+}
+
+/** Sends the requests of one model over HTTP, with its limits and retries. */
+export interface MediaClient {
+  /** Throws a `ProviderError`. */
+  call<Answer>(call: MediaCall<Answer>): Promise<Answer>;
+}
+
+/**
+ * The largest answer that is read. An answer is read as a whole, so it must fit into the memory.
+ */
+const maxAnswerBytes = 64 * 2 ** 20;
+
+/** Creates the client of a model. Throws a `RangeError` for an invalid number. */
+export function createMediaClient(
+  provider: string,
+  options: MediaTransportOptions & Pick<TransportOptions, 'fetch'>,
+): MediaClient {
+  const transport = createTransport(options);
+  const retries = completeRetries(options.retry ?? {});
+  return {
+    call: (call) =>
+      withRetries({ provider, transport, retries, signal: call.signal }, () =>
+        attempt(provider, transport, call),
+      ),
+  };
+}
+
+async function attempt<Answer>(
+  provider: string,
+  transport: Transport,
+  { signal, http, read }: MediaCall<Answer>,
+): Promise<Answer> {
+  const errors = new ErrorBuilder(provider, transport.clock);
+  let exchange: HttpExchange | undefined;
+  try {
+    const request = await builtBy(http);
+    errors.redactSecrets(secretsOf(request));
+    errors.url = request.url;
+    errors.sentLength = () => request.content?.length ?? JSON.stringify(request.body).length;
+    exchange = new HttpExchange({ ...transport, signal });
+    const response = await exchange.open(request);
+    errors.response = response;
+    if (!response.ok) throw await readFailure(response, exchange);
+    return read(await readBytes(exchange), response);
+  } catch (error) {
+    throw errors.build(error, signal);
+  } finally {
+    exchange?.close();
+  }
+}
+
+/** An error here means that the request can never be sent, so a retry is useless. */
+async function builtBy(http: MediaCall<unknown>['http']): Promise<HttpRequest> {
+  try {
+    return await http();
+  } catch (error) {
+    if (error instanceof WireFault) throw error;
+    throw faultBy(error, 'invalid_request', 'the request cannot be built');
+  }
+}
+
+async function readBytes(exchange: HttpExchange): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (let chunk = await exchange.read(); chunk !== undefined; chunk = await exchange.read()) {
+    length += chunk.length;
+    if (length > maxAnswerBytes) {
+      throw fault(
+        'invalid_request',
+        `the answer is longer than ${maxAnswerBytes} bytes; ask for less`,
+      );
+    }
+    if (chunk.length > 0) exchange.recordContent();
+    chunks.push(chunk);
+  }
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+/** Reads a JSON object. Some gateways report an error with the status 200. */
+export function readJsonAnswer(bytes: Uint8Array): JsonObject {
+  const body = parseMessage(new TextDecoder().decode(bytes));
+  const report = errorReportIn(body);
+  if (report !== undefined) throw new WireFault(report);
+  if (isObject(body)) return body;
+  throw fault('protocol_error', 'the answer is not a JSON object');
+}
+
+/** Throws `invalid_request` unless the value is a text that is not empty. */
+export function checkTextInput(provider: string, field: string, value: unknown): void {
+  if (typeof value === 'string' && value.trim() !== '') return;
+  const message = `Cannot use the ${field}: it must be a text that is not empty`;
+  throw new ProviderError('invalid_request', message, { provider });
+}
+
+/**
+ * Adds the caller's options for a provider to a body. Options that replace one of the fixed fields are
+ * refused.
+ */
+export function withCallOptions(
+  provider: string,
+  body: JsonObject,
+  { providerOptions }: MediaCallOptions,
+  fixed: readonly string[],
+): JsonObject {
+  const own = optionsFor(provider, { items: [], providerOptions });
+  const taken = fixed.find((name) => Object.hasOwn(own, name));
+  if (taken === undefined) return { ...body, ...own };
+  const why = 'the call sets it itself; leave it out';
+  throw fault('invalid_request', `providerOptions cannot set ${taken}: ${why}`);
+}
+
+/** The usage of a call, with its cost if the price of the model is known. */
+export function mediaUsage(tokens: Partial<Usage> | undefined, { prices }: ModelInfo): Usage {
+  if (tokens === undefined) return { ...noUsage, estimated: true };
+  return withCost({ ...noUsage, ...tokens }, prices);
+}
+
+const defaultRetries: MediaRetries = { maxAttempts: 4, baseDelayMs: 1000, maxDelayMs: 60_000 };
+
+/** Adds the defaults. Throws for unknown names and invalid numbers. */
+export function completeRetries(given: Partial<MediaRetries>): MediaRetries {
+  assertProviderOptions('retry', given, {
+    ...{ maxAttempts: true, baseDelayMs: true, maxDelayMs: true },
+  });
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  const retries = { ...defaultRetries, ...Object.fromEntries(set) };
+  checkCount('maxAttempts', retries.maxAttempts);
+  checkDuration('baseDelayMs', retries.baseDelayMs);
+  checkDuration('maxDelayMs', retries.maxDelayMs);
+  return retries;
+}
+
+/** What the attempts of one call share. */
+export interface RetryContext {
+  readonly provider: string;
+  readonly transport: Transport;
+  readonly retries: MediaRetries;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Repeats an attempt by the rule of an agent. A waiting call occupies no place of the limit. */
+export async function withRetries<Answer>(
+  { provider, transport, retries, signal }: RetryContext,
+  attemptOnce: () => Promise<Answer>,
+): Promise<Answer> {
+  const { clock, semaphore } = transport;
+  const stop = signal ?? new AbortController().signal;
+  const aborted = () => new ErrorBuilder(provider, clock).build(stop.reason, stop);
+  for (let failures = 1; ; failures++) {
+    const release = await semaphore.acquire(stop).catch(() => Promise.reject(aborted()));
+    try {
+      // The signal can be aborted at the moment in which the place becomes free.
+      if (stop.aborted) throw aborted();
+      return await attemptOnce();
+    } catch (error) {
+      const delayMs = retryDelay(error, failures, retries);
+      if (delayMs === undefined) throw error;
+      release();
+      await waitFor(delayMs, clock, stop);
+      if (stop.aborted) throw aborted();
+    } finally {
+      release();
+    }
+  }
+}
+
+function retryDelay(error: unknown, failures: number, retries: MediaRetries): number | undefined {
+  if (!(error instanceof ProviderError) || !error.retryable) return undefined;
+  const { maxAttempts, baseDelayMs, maxDelayMs } = retries;
+  const allowed = Math.min(maxAttempts, error.retry === 'once' ? 2 : maxAttempts);
+  const hintMs = error.retryAfterMs ?? 0;
+  if (failures >= allowed || hintMs > maxDelayMs) return undefined;
+  const backoffMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (failures - 1));
+  return Math.max(hintMs, Math.round(backoffMs * (0.5 + Math.random() / 2)));
+}

@@ -1,0 +1,86 @@
+import type { JsonObject } from '@millrace/core';
+import type { EmbeddingModel, EmbeddingRequest, Embeddings } from '../contract/media.ts';
+import type { ModelInfo } from '../contract/model-info.ts';
+import { fault } from '../errors/wire-fault.ts';
+import { arrayIn, countIn, objectIn, objectsIn } from '../json/fields.ts';
+import type { ChatPreset } from '../openai-chat/options.ts';
+import {
+  type MediaApiOptions,
+  mediaUsage,
+  readJsonAnswer,
+  withCallOptions,
+} from './media-client.ts';
+import { openMediaModel } from './openai-endpoint.ts';
+
+/** Options of `openaiEmbedding`. */
+export interface OpenAiEmbeddingOptions extends MediaApiOptions {
+  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  readonly preset?: EmbeddingPreset | undefined;
+}
+
+/** The servers that have OpenAI's endpoint `/embeddings`. */
+export type EmbeddingPreset = Exclude<ChatPreset, 'groq' | 'deepseek' | 'xai'>;
+
+const embeddingPresets: readonly EmbeddingPreset[] = [
+  ...(['compatible', 'openai', 'azure', 'openrouter', 'mistral', 'together'] as const),
+  ...(['ollama', 'vllm', 'llama.cpp', 'lm-studio', 'litellm'] as const),
+];
+
+/**
+ * Creates an embedding model of OpenAI or of a compatible server, such as Ollama, vLLM or llama.cpp.
+ *
+ * @example
+ * const model = openaiEmbedding({ preset: 'ollama', model: 'nomic-embed-text' });
+ */
+export function openaiEmbedding(options: OpenAiEmbeddingOptions): EmbeddingModel {
+  const { provider, model, info, client, http } = openMediaModel(
+    { of: 'openaiEmbedding', path: 'embeddings', presets: embeddingPresets },
+    options,
+  );
+  return {
+    provider,
+    model,
+    // The API takes 2048. With fewer, the answer with the longest vectors stays below 64 MiB.
+    maxTexts: 512,
+    // The API takes 300,000 tokens. A token is at least one byte.
+    maxBytes: 300_000,
+    maxParallel: 4,
+    embed: (request) =>
+      client.call({
+        signal: request.signal,
+        http: () => http(bodyOf(provider, model, request)),
+        read: (bytes) => embeddingsIn(readJsonAnswer(bytes), request.texts.length, info),
+      }),
+  };
+}
+
+function bodyOf(provider: string, model: string, request: EmbeddingRequest): JsonObject {
+  const { texts, dimensions } = request;
+  const body = { model, input: texts, ...(dimensions === undefined ? {} : { dimensions }) };
+  return withCallOptions(provider, body, request, ['model', 'input', 'encoding_format']);
+}
+
+/** The entries have an index, because the API does not promise their order. */
+function embeddingsIn(body: JsonObject, count: number, info: ModelInfo): Embeddings {
+  const vectors: (readonly number[])[] = [];
+  for (const [position, entry] of objectsIn(body, 'data').entries()) {
+    vectors[countIn(entry, 'index') ?? position] = vectorOf(arrayIn(entry, 'embedding'));
+  }
+  checkVectorCount(vectors, count);
+  const tokens = countIn(objectIn(body, 'usage'), 'prompt_tokens');
+  return { vectors, usage: mediaUsage(tokens === undefined ? undefined : { input: tokens }, info) };
+}
+
+/** Checks the numbers of a vector. Throws a `protocol_error`. */
+export function vectorOf(values: readonly unknown[]): readonly number[] {
+  const isVector = values.length > 0 && values.every((value) => Number.isFinite(value));
+  if (!isVector) throw fault('protocol_error', 'the answer has a vector without numbers');
+  return values as readonly number[];
+}
+
+/** Throws a `protocol_error` unless there is one vector for each text. */
+export function checkVectorCount(vectors: readonly unknown[], count: number): void {
+  const found = Object.keys(vectors).length;
+  if (found === count && vectors.length === count) return;
+  throw fault('protocol_error', `the answer has ${found} vectors for ${count} texts`);
+}
