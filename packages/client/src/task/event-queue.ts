@@ -93,6 +93,6 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
 }
 
 function lagging(waiting: number): ClientError {
-  const message = `Cannot keep more events: ${waiting} wait to be read. Read faster, or use the snapshot`;
+  const message = `Cannot keep more than ${waiting} events. Read faster, or use the snapshot`;
   return new ClientError('lagging', message);
 }

@@ -147,7 +147,7 @@ export class TaskCommands {
   }
 
   #cannotSteer(agent: string): ClientError {
-    const message = `Cannot steer task ${this.#id}: its agent ${agent} takes one message at a time. Send a follow-up, or stop it first`;
+    const message = `Cannot steer task ${this.#id}: agent ${agent} takes one message at a time. Send a follow-up, or stop it`;
     return new ClientError('bad_state', message, { task: this.#id });
   }
 }
