@@ -2,7 +2,7 @@ import type { JsonObject, Usage } from '@millrace/core';
 
 /** Options of each call of a model that does not chat. */
 export interface MediaCallOptions {
-  /** Aborts the call. The promise then rejects with the kind `aborted`. */
+  /** Aborts the call. The promise then rejects with the kind `aborted`. Default: nothing aborts it. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Fields of the request in the format of the API, by provider: `{ openai: { user: 'anna' } }`. They

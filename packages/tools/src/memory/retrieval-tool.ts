@@ -82,6 +82,7 @@ export interface AddDocumentsOptions {
   readonly scope: string;
   /** Maximum length of a passage, in UTF-16 units. Default: 1500. */
   readonly maxPassageLength?: number | undefined;
+  /** Aborts the requests for embeddings. Default: nothing aborts them. */
   readonly signal?: AbortSignal | undefined;
 }
 
