@@ -179,10 +179,11 @@ describe('an approval', () => {
     const stage = createTestAgent([answer(rm('c1', 'first'))], { ...asking, tools: [unchecked] });
     const run = stage.agent.run('Go');
     await stage.until('approval_asked');
-    await run.approve(c1, { input: 'second' });
+    const approved = run.approve(c1, { input: 'second' }).catch((error: unknown) => error);
     await flushPendingWork();
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
+    expect(await approved).toMatchObject({ name: 'AgentError', code: 'run_over' });
   });
 
   test('that is pending ends with an abort, even if other calls have parked the run', async () => {

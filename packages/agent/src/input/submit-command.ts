@@ -10,10 +10,10 @@ import {
   type ToolCallId,
 } from '@millrace/core';
 import { type Log, type SubmitResult, snapshot } from '@millrace/log';
-import { AgentError } from '../contract/agent-error.ts';
+import { AgentError, textOfError } from '../contract/agent-error.ts';
 import type { Command, Decision, SessionCommand } from '../contract/command.ts';
 import type { ApproveOptions, DenyOptions } from '../contract/run.ts';
-import type { Tool } from '../contract/tool.ts';
+import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { noSuchCall } from '../run/run-errors.ts';
@@ -171,10 +171,19 @@ export async function assertInputFits(
   const { toolCallId, input } = decision;
   const question = asked.find((one) => one.toolCallId === toolCallId);
   const tool = question?.from === undefined ? tools.get(question?.name ?? '') : undefined;
-  const checked = await tool?.validate(input);
-  if (tool === undefined || checked === undefined || checked.ok) return;
+  if (tool === undefined) return;
+  const checked = await validated(tool, input);
+  if (checked.ok) return;
   const message = `Cannot approve call ${toolCallId} with this input: it does not fit the tool ${tool.name}. ${checked.problem}`;
   throw new AgentError('bad_input', message, { toolCallId, tool: tool.name });
+}
+
+async function validated(tool: Tool, input: JsonValue): Promise<ValidationResult> {
+  try {
+    return await tool.validate(input);
+  } catch (error) {
+    return { ok: false, problem: `It could not be checked: ${textOfError(error)}` };
+  }
 }
 
 /** Rejects with `no_such_session` if the session does not exist. */

@@ -1,4 +1,5 @@
 import type { RunId, SessionId, TraceContext } from '@millrace/core';
+import { halted, raceAbort } from '../abortable.ts';
 import type { Command, Decision } from '../contract/command.ts';
 import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '../contract/run.ts';
 import type { Settings } from '../contract/settings.ts';
@@ -17,6 +18,8 @@ interface CommandSenderOptions {
   /** Resolves when the session is open. Rejects if it cannot be opened. */
   readonly opened: Promise<{ readonly journal: SessionJournal }>;
   readonly runId: () => RunId;
+  /** Aborts when the run stops. */
+  readonly stopped: AbortSignal;
 }
 
 type RunCommands = Pick<Run, 'abort' | 'steer' | 'followUp' | 'compact' | 'approve' | 'deny'>;
@@ -91,7 +94,9 @@ export class CommandSender implements RunCommands {
     const waiting = state.asked.map(({ toolCallId }) => toolCallId);
     if (!isThere && !this.#isClosed)
       throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
-    await assertInputFits(decision, state.asked, this.#options.settings.tools);
+    const { settings, session, runId, stopped } = this.#options;
+    const checked = assertInputFits(decision, state.asked, settings.tools);
+    if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());
     await this.submit(decision);
   }
 

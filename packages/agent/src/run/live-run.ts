@@ -115,7 +115,7 @@ export class LiveRun implements Run {
     this.#opened.promise.catch(() => {});
     this.#commands = new CommandSender({
       ...{ settings, session: this.session, trace: options.trace },
-      ...{ opened: this.#opened.promise, runId: () => this.id },
+      ...{ opened: this.#opened.promise, runId: () => this.id, stopped: this.#stop.signal },
     });
     this.result = this.#run();
   }
