@@ -37,7 +37,8 @@ describe('two servers and a worker on Postgres and Redis', () => {
 
   /** A task that is created and used on B, and watched on A. */
   async function watched(): Promise<{ readonly a: TaskHandle; readonly b: TaskHandle }> {
-    const [viaA, viaB] = [createClient(cluster.a), createClient(cluster.b)];
+    const [viaA, viaB] = [cluster.a, cluster.b].map(({ url }) => createClient({ url }));
+    if (viaA === undefined || viaB === undefined) throw new Error('There are two servers');
     const created = await viaB.createTask({ agent: clusterAgentName });
     const a = viaA.task(created.id);
     const stop = a.subscribe(() => {});

@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { encodeRecord, type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runs } from '../../../core/src/testing/runs.ts';
+import { isFull, runs } from '../../../core/src/testing/runs.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { marker, wholeItem, wholeTurn } from '../suite/drafts.ts';
@@ -186,6 +186,7 @@ describe.each([
       { numRuns: runs(100) },
     );
     // Otherwise the test damaged nothing or everything.
+    if (!isFull) return;
     expect(seen).toContain('sound');
     expect(seen.size).toBeGreaterThan(end === '' ? 1 : 0);
   });

@@ -17,6 +17,7 @@ import {
 
 /** The part of a Postgres client that the store uses. A `Pool` or a `Client` of `pg` has it. */
 export interface PostgresClient {
+  /** Runs one statement with its parameters. */
   query(
     text: string,
     values?: unknown[],
