@@ -40,7 +40,7 @@ import type {
   StopCondition,
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
-import type { ContextOfTools, DeepPartial } from './contract/typed-tools.ts';
+import type { ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { toItems } from './input/run-input.ts';
 import {
@@ -70,7 +70,7 @@ export interface AgentOptions<
   /** The tools that the model can call. Default: none. */
   readonly tools?: readonly Tools[] | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
-  readonly instructions?: Instructions<Context & NoInfer<ContextOfTools<Tools>>>;
+  readonly instructions?: Instructions<Context & NotInferred<ContextOfTools<Tools>>>;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
   /** Stores the sessions. Default: `memoryLog()`. */
@@ -84,7 +84,7 @@ export interface AgentOptions<
   readonly approve?:
     | ((
         call: PendingCall<Tools>,
-        step: StepInfo<Context & NoInfer<ContextOfTools<Tools>>>,
+        step: StepInfo<Context & NotInferred<ContextOfTools<Tools>>>,
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
@@ -101,7 +101,7 @@ export interface AgentOptions<
    */
   readonly prepareStep?:
     | ((
-        step: StepToPrepare<Context & NoInfer<ContextOfTools<Tools>>>,
+        step: StepToPrepare<Context & NotInferred<ContextOfTools<Tools>>>,
       ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
     | undefined;
   /**

@@ -141,3 +141,6 @@ export type DeepPartial<T> = unknown extends T
           : T extends object
             ? { readonly [Key in keyof T]?: DeepPartial<Exclude<T[Key], undefined>> }
             : JsonValue;
+
+/** A type that is not used for inference. `NoInfer` exists only since TypeScript 5.4. */
+export type NotInferred<T> = [T][T extends unknown ? 0 : never];

@@ -15,6 +15,9 @@ const fenced = 'millrace.fenced';
 /** Errors that do not go away by themselves. */
 const permanentErrors = [
   'bad_option',
+  'bad_input',
+  'bad_command',
+  'no_price',
   'unknown_agent',
   'session_closed',
   'no_session',
