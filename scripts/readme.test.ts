@@ -32,7 +32,12 @@ test('every relative link in a document has a target', () => {
 });
 
 test('documented commands use npx node, which is the version of the project', () => {
-  const texts = globSync('{*.md,docs/**/*.{md,yaml},{packages,apps}/*/README.md,examples/**/*.ts}');
+  const texts = globSync(
+    '{*.md,docs/**/*.{md,yaml},{packages,apps}/*/README.md,examples/**/*.ts}',
+    {
+      exclude: ['**/node_modules/**', '**/.next/**'],
+    },
+  );
   const typed = /(?:^|^\/\/ {3}|`)(?:[A-Z]+=\S+ )*node [-…].*$/gm;
   const found = (path: string) => [...readFileSync(path, 'utf8').matchAll(typed)];
   expect(texts.flatMap(found).map(([line]) => line)).toEqual([]);
