@@ -4,7 +4,7 @@ import type { Agent } from '../contract/agent.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import { lostExecutions } from '../run/recovery.ts';
 import { unansweredCalls } from '../state/turn-calls.ts';
-import { type HeldSession, openHeldSession } from './claim.ts';
+import type { HeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 
 /** Options of `callStep`. */
@@ -27,17 +27,8 @@ export interface CallStepResult {
  * 'safe'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<CallStepResult> {
-  const { session, signal, leave, context, turn, attempt, toolCallId } = options;
-  const open = openHeldSession(options);
-  const step = await OpenStep.open({
-    agent,
-    session,
-    signal,
-    leave,
-    context,
-    open,
-    produces: true,
-  });
+  const { turn, attempt, toolCallId } = options;
+  const step = await OpenStep.openProducer(agent, options);
   try {
     const { journal, driver, writer } = step;
     if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };

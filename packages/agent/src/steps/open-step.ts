@@ -13,6 +13,7 @@ import {
 import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
+import { type HeldSession, openHeldSession } from './claim.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
@@ -74,6 +75,13 @@ export class OpenStep {
       await step.close();
       throw error;
     }
+  }
+
+  /** Opens a step that writes as a producer, with the lease that `advance` took. */
+  static openProducer(agent: Agent, options: HeldSession & StepSignals): Promise<OpenStep> {
+    const { session, signal, leave, context } = options;
+    const open = openHeldSession(options);
+    return OpenStep.open({ ...{ agent, session, signal, leave, context, open }, produces: true });
   }
 
   /** Available after the session is folded. */

@@ -4,7 +4,7 @@ import type { Agent } from '../contract/agent.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import { failureDrafts } from '../run/recovery.ts';
 import { TurnRequest } from '../run/request.ts';
-import { type HeldSession, openHeldSession } from './claim.ts';
+import type { HeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 import { type SettledItem, settleItem } from './settled-items.ts';
 
@@ -37,17 +37,8 @@ export async function requestStep(
   agent: Agent,
   options: RequestStepOptions,
 ): Promise<RequestStepResult> {
-  const { session, signal, leave, context, turn } = options;
-  const open = openHeldSession(options);
-  const step = await OpenStep.open({
-    agent,
-    session,
-    signal,
-    leave,
-    context,
-    open,
-    produces: true,
-  });
+  const { turn } = options;
+  const step = await OpenStep.openProducer(agent, options);
   try {
     const asked = new TurnRequest(step.context);
     for (;;) {

@@ -3,9 +3,9 @@ import {
   encodeChunk,
   encodeFrame,
   finishChunks,
-  isParkedAfter,
   isStepItem,
   joinParkedRuns,
+  type ParkedState,
   recordChunks,
   restateMessage,
   restateStep,
@@ -64,18 +64,14 @@ async function* messageFrom(
   // Questions up to here may have been answered since.
   const knownThrough = (await source.log.info(session))?.through ?? 0;
   if (shownThrough <= initial.through) yield* message.open(initial);
-  let parked = { run, isParked: asked.length > 0 };
-  const joined = (batch: Batch): Batch => {
-    const records = joinParkedRuns(batch.records, parked);
-    for (const { record } of records) {
-      const { fact } = record;
-      if (fact?.type === 'run_finished') parked = { ...parked, run: fact.runId };
-      if (fact?.type === 'run_started' && !parked.isParked) parked = { ...parked, run: fact.runId };
-      parked = { ...parked, isParked: isParkedAfter(parked.isParked, record) };
-    }
-    return { ...batch, records: records.flatMap((one) => (one.isParkBoundary ? [] : one.record)) };
+  let parked: ParkedState = { run, isParked: asked.length > 0 };
+  const withoutParks = (batch: Batch): Batch => {
+    const { joined, after } = joinParkedRuns(batch.records, parked);
+    parked = after;
+    return { ...batch, records: joined.flatMap((one) => (one.isParkBoundary ? [] : one.record)) };
   };
-  const steps = runView({ ...source, initialState: Promise.resolve(initial) }, stepView, joined);
+  const fromInitial = { ...source, initialState: Promise.resolve(initial) };
+  const steps = runView(fromInitial, stepView, withoutParks);
   const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
   if (ends(initial.through)) return yield* finishChunks({ reason: 'parked' });
   for await (const step of steps) {

@@ -26,9 +26,9 @@ export interface JoinedRecord {
 export function joinParkedRuns(
   records: readonly LogRecord[],
   before: ParkedState,
-): readonly JoinedRecord[] {
+): { readonly joined: readonly JoinedRecord[]; readonly after: ParkedState } {
   let { run, isParked } = before;
-  return records.map((record) => {
+  const joined = records.map((record) => {
     const { fact } = record;
     const isParkBoundary = parksRun(record) || (isParked && fact?.type === 'run_started');
     if (fact?.type === 'run_started' && !isParkBoundary) run = fact.runId;
@@ -37,6 +37,7 @@ export function joinParkedRuns(
     const { delta: _, ...head } = record;
     return { record: { ...head, fact: { ...fact, runId: run } }, isParkBoundary };
   });
+  return { joined, after: { run, isParked } };
 }
 
 /** Whether the last run is parked after a record. */

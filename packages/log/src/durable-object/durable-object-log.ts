@@ -1,6 +1,8 @@
+import type { OptionNames } from '@millrace/core';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
+import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
 import { DurableObjectStore } from './durable-object-store.ts';
@@ -28,7 +30,12 @@ export interface DurableObjectLog extends Log {
 /** The instance that stored an unreferenced blob this long ago is assumed gone. */
 const unreferencedBlobMs = 24 * 3_600_000;
 
-const known: ReadonlySet<string> = new Set(['storage', 'clock', 'commitIntervalMs', 'bus']);
+const optionNames: OptionNames<DurableObjectLogOptions> = {
+  storage: true,
+  clock: true,
+  commitIntervalMs: true,
+  bus: true,
+};
 
 /**
  * Opens a log in the SQLite database of a Durable Object. Its tables start with `millrace_`. After
@@ -45,8 +52,9 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
   readonly #store: DurableObjectStore;
   readonly #clock: Clock;
 
-  constructor({ storage, ...options }: DurableObjectLogOptions) {
-    for (const name of Object.keys(options)) if (!known.has(name)) throw unknownOption(name);
+  constructor(given: DurableObjectLogOptions) {
+    assertNames('durableObjectLog', given, optionNames);
+    const { storage, ...options } = given;
     if (typeof storage?.sql?.exec !== 'function') throw notSqlite();
     const store = new DurableObjectStore(storage);
     const { instance } = store;
@@ -61,11 +69,6 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
   async vacuum(): Promise<number> {
     return this.#store.deleteForgottenBlobs(this.#clock.now() - unreferencedBlobMs);
   }
-}
-
-function unknownOption(name: string): LogError {
-  const message = `Cannot use the option ${name}: the options are ${[...known].join(', ')}`;
-  return new LogError('bad_option', message, { name });
 }
 
 function notSqlite(): LogError {

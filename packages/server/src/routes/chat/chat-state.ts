@@ -44,7 +44,7 @@ export function foldChat(
   batch: Batch,
 ): { readonly state: ChatState; readonly steps: readonly ChatStep[] } {
   const folder = new Folder({ ...state.fold, through: state.through });
-  const fresh = joinParkedRuns(
+  const { joined: fresh } = joinParkedRuns(
     batch.records.filter(({ offset }) => offset > state.through),
     { run: state.fold.run, isParked: state.isParked },
   );
