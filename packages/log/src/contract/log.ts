@@ -116,6 +116,11 @@ export interface OpenOptions {
   readonly epoch?: number | undefined;
   /** The driver already has the records up to this offset. Its first batch starts after it. Default: 0. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
+   * another one now. Default: not checked.
+   */
+  readonly incarnation?: string | undefined;
 }
 
 /** The result of `Log.submit`. */
@@ -130,6 +135,11 @@ export interface SubmitResult {
 export interface ReadOptions {
   /** The offset after which to read. Default: 0. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
+   * another one now. Default: not checked.
+   */
+  readonly incarnation?: string | undefined;
   /** Approximate maximum size of the records. At least one record is returned. Default: 1 MiB. */
   readonly maxBytes?: number | undefined;
 }
@@ -138,6 +148,12 @@ export interface ReadOptions {
 export interface FollowOptions {
   /** The offset after which to start. Default: 0, the start of the session. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. The iteration throws `rewound` if the
+   * session has another one at the start. A change during the iteration always throws. Default: not
+   * checked at the start.
+   */
+  readonly incarnation?: string | undefined;
   /**
    * When to end. `idle`: after the last record, if no run or turn is open. `closed`: when the session
    * is closed. Default: never.

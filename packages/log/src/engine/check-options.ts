@@ -13,9 +13,10 @@ import type {
   ReadOptions,
   RestoreOptions,
 } from '../contract/log.ts';
-import { LogError } from '../contract/log-error.ts';
+import { LogError, rewoundError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
 // Options are checked before any work begins. A transaction is shared with other callers, which
@@ -43,6 +44,7 @@ export function assertCommandKey(key: string, session: SessionId): void {
 export function assertOpenOptions(session: SessionId, options: OpenOptions): void {
   assertNames('open', options, openNames);
   assertSessionId(session);
+  assertIncarnationOption(options, session);
   const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
   const { isDetached = false, epoch = 0 } = options;
   assert(isString(holder), 'holder', 'it must be a string', { session });
@@ -55,8 +57,9 @@ export function assertOpenOptions(session: SessionId, options: OpenOptions): voi
 }
 
 export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
-  assertNames('follow', options, { from: true, until: true, signal: true, maxLag: true });
+  assertNames('follow', options, followNames);
   assertSessionId(session);
+  assertIncarnationOption(options, session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
   assert(isUntil, `until ${until}`, "it must be 'idle', 'closed' or undefined", { session });
@@ -65,8 +68,31 @@ export function assertFollowOptions(session: SessionId, options: FollowOptions):
   assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it must be 0 or more', { session });
 }
 
+function assertIncarnationOption(
+  { incarnation }: { readonly incarnation?: string | undefined },
+  session: SessionId,
+): void {
+  const isKnown = incarnation === undefined || isString(incarnation);
+  assert(isKnown, 'incarnation', 'it must be a string of SessionInfo', { session });
+}
+
+/** Throws `rewound` if the cursor belongs to another incarnation, and `bad_offset` if it never existed. */
+export function assertCursor(
+  row: Pick<SessionRow, 'session' | 'through' | 'made' | 'incarnation'>,
+  {
+    from = 0,
+    incarnation,
+  }: { readonly from?: number | undefined; readonly incarnation?: string | undefined },
+): void {
+  const now = incarnationText(row);
+  if (incarnation !== undefined && incarnation !== now)
+    throw rewoundError(row.session, incarnation, now);
+  assertOffset(row, from);
+}
+
 export function assertReadOptions(options: ReadOptions, session: SessionId): void {
-  assertNames('read', options, { from: true, maxBytes: true });
+  assertNames('read', options, { from: true, incarnation: true, maxBytes: true });
+  assertIncarnationOption(options, session);
   const { maxBytes = 1 } = options;
   const isMost = isNonNegative(maxBytes) && maxBytes > 0;
   assert(isMost, `maxBytes ${maxBytes}`, 'it must be more than 0', { session });
@@ -155,6 +181,15 @@ const openNames: OptionNames<OpenOptions> = {
   isDetached: true,
   epoch: true,
   from: true,
+  incarnation: true,
+};
+
+const followNames: OptionNames<FollowOptions> = {
+  from: true,
+  incarnation: true,
+  until: true,
+  signal: true,
+  maxLag: true,
 };
 
 const restoreNames: OptionNames<RestoreOptions> = {

@@ -11,7 +11,7 @@ import type {
   RestoreOptions,
   SubmitResult,
 } from '../contract/log.ts';
-import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
+import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
 import { batchBytes } from '../follow/feed.ts';
@@ -19,6 +19,7 @@ import { FeedIterator } from '../follow/feed-iterator.ts';
 import { fork, restore } from '../rewrite/copy-session.ts';
 import { redact } from '../rewrite/redact.ts';
 import { settle } from '../rewrite/settle.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
@@ -27,10 +28,10 @@ import { StoreBlobs } from './blobs.ts';
 import {
   assertAdmission,
   assertCommandKey,
+  assertCursor,
   assertDeleteOptions,
   assertFollowOptions,
   assertForkOptions,
-  assertOffset,
   assertOpenOptions,
   assertReadOptions,
   assertReason,
@@ -78,6 +79,11 @@ export class StoreLog implements Log {
     return this.#context.feeds.bytes;
   }
 
+  /** Lets followers read their sessions again, after the store has a new incarnation. */
+  protected refreshFollowers(): void {
+    this.#context.feeds.refresh();
+  }
+
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
     assertOpenOptions(session, options);
@@ -96,23 +102,23 @@ export class StoreLog implements Log {
         // then return its lease.
         onCommitted: (held) => {
           const { epoch } = held;
-          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
+          driver = new StoreDriver(this.#context, { row: held, leaseMs, from, isDetached });
           this.#context.fence(session, (own) => fencedError(held, own), epoch);
         },
       },
     );
-    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
-    return driver ?? new StoreDriver(this.#context, terms);
+    return driver ?? new StoreDriver(this.#context, { row, leaseMs, from, isDetached });
   }
 
   /** Returns the session row with the requested lease. */
   #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
-    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', epoch } = options;
     const { isAlive = () => undefined } = this.#options;
     const { clock, lostEpochs } = this.#context;
     const now = clock.now();
     const found = tx.session(session);
-    assertOffset(found ?? { session, through: 0 }, from);
+    // A session that does not exist has no incarnation, so a cursor of an earlier one is refused.
+    assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
     const known = found ?? newSession(session, tx.nextSession(), now);
     const nextEpoch = () => tx.nextEpoch();
@@ -139,11 +145,14 @@ export class StoreLog implements Log {
     assertReadOptions(options, session);
     const { from = 0, maxBytes = batchBytes } = options;
     const row = await this.#requireSession(session);
-    assertOffset(row, from);
+    assertCursor(row, options);
     const records = await this.#context.reader.records(session, from, maxBytes);
-    // Another process may have deleted the session between the two reads. The records are then not
-    // valid.
-    if ((await this.#requireSession(session)).made !== row.made) throw unknownSession(session);
+    // Another process may have deleted the session between the two reads, or restored a backup. The
+    // records are then not valid.
+    const later = await this.#requireSession(session);
+    if (later.made !== row.made) throw unknownSession(session);
+    if (later.incarnation !== row.incarnation)
+      throw rewoundError(session, incarnationText(row), incarnationText(later));
     // If the last records were removed, the page is empty and ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
@@ -151,12 +160,11 @@ export class StoreLog implements Log {
   follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
     assertFollowOptions(session, options);
     const { feeds, clock } = this.#context;
-    const from = options.from ?? 0;
     return new FeedIterator(options, {
       join: (wake) => {
         this.#assertOpen();
         return andThen(this.#requireSession(session), (row) => {
-          assertOffset(row, from);
+          assertCursor(row, options);
           return feeds.join(row, wake);
         });
       },

@@ -8,6 +8,11 @@ export interface SessionRow {
    * deleted session is never confused with its successor.
    */
   readonly made: number;
+  /**
+   * The incarnation of the store when the row was read. All rows of a store have the same one. The
+   * store sets it; writing a row does not change it.
+   */
+  readonly incarnation: number;
   /** How many times existing records were changed. */
   readonly rewrites: number;
   /** The offset of the last record. */

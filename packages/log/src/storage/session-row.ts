@@ -1,14 +1,21 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
+import { incarnationText } from './incarnation.ts';
+import type { NewSessionNumbers } from './record-store.ts';
 import type { LeaseRow, Origin, SessionRow } from './rows.ts';
 
 /**
  * Returns the row of a session without records. `made` must be a number that no session had before.
  */
-export function newSession(session: SessionId, made: number, now: number): SessionRow {
+export function newSession(
+  session: SessionId,
+  { made, incarnation }: NewSessionNumbers,
+  now: number,
+): SessionRow {
   return {
     session,
     made,
+    incarnation,
     rewrites: 0,
     through: 0,
     createdAt: now,
@@ -27,6 +34,7 @@ export function sessionInfo(row: SessionRow): SessionInfo {
   return {
     session,
     through,
+    incarnation: incarnationText(row),
     createdAt,
     changedAt,
     isClosed,
@@ -111,10 +119,12 @@ export function toColumns(row: SessionRow): SessionColumns {
   };
 }
 
-export function fromColumns(fields: SessionColumns): SessionRow {
+/** Converts stored columns to a row. `incarnation` is the one that the store has now. */
+export function fromColumns(fields: SessionColumns, incarnation: number): SessionRow {
   return {
     session: fields.id as SessionId,
     made: fields.made,
+    incarnation,
     rewrites: fields.rewrites,
     through: fields.through,
     createdAt: fields.created_at,

@@ -34,7 +34,7 @@ import {
 } from '../../engine/check-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import { blobHash } from '../../storage/blob-references.ts';
-import { assertOffset, batchAfter, FollowIterator } from './reference-read.ts';
+import { assertCursor, batchAfter, FollowIterator } from './reference-read.ts';
 import { fork, redact, restore, settle } from './reference-rewrite.ts';
 import {
   infoOf,
@@ -71,7 +71,7 @@ export class ReferenceLog implements Log {
     const store = this.#open();
     assertOpenOptions(session, options);
     const known = store.sessions.get(session);
-    assertOffset({ session, through: known?.through ?? 0 }, from);
+    assertCursor(known ?? { session, through: 0, incarnation: '' }, options);
     if (known?.isClosed) throw refusal('session_closed', { session });
     if (options.epoch !== undefined)
       return this.#continueLease(session, { ...options, epoch: options.epoch });
@@ -127,6 +127,7 @@ export class ReferenceLog implements Log {
     this.#open();
     assertReadOptions(options, session);
     const { from = 0, maxBytes = pageBytes } = options;
+    assertCursor(this.#known(session), options);
     return batchAfter(this.#known(session), from, maxBytes);
   }
 
@@ -141,6 +142,7 @@ export class ReferenceLog implements Log {
     let hadCaughtUp = false;
     let hasWaited = false;
     const found = this.#known(session);
+    assertCursor(found, options);
     const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
     for (let { through } = { ...batchAfter(found, from), through: from }; ; ) {
       if (signal?.aborted || this.#isClosed) return;
