@@ -12,6 +12,7 @@ import type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
+  SettleOptions,
 } from '../contract/log.ts';
 import { LogError, rewoundError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
@@ -153,6 +154,13 @@ export function assertDeleteOptions(options: DeleteOptions, session: SessionId):
   assertNames('delete', options, { ifThrough: true });
   const { ifThrough = 0 } = options;
   assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it must be an offset', { session });
+}
+
+export function assertSettleOptions(options: SettleOptions, session: SessionId): void {
+  assertNames('settle', options, { within: true });
+  const [first, last] = options.within ?? [1, 1];
+  const isRange = isCount(first) && isCount(last) && first >= 1 && first <= last;
+  assert(isRange, `within ${first} to ${last}`, 'it must be two offsets in order', { session });
 }
 
 export function assertHash(hash: string): void {

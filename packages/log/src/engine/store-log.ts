@@ -9,6 +9,7 @@ import type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
+  SettleOptions,
   SubmitResult,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
@@ -38,6 +39,7 @@ import {
   assertRestoreOptions,
   assertSessionFilter,
   assertSessionId,
+  assertSettleOptions,
 } from './check-options.ts';
 import { StoreDriver } from './driver.ts';
 import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
@@ -196,10 +198,11 @@ export class StoreLog implements Log {
     return found;
   }
 
-  async settle(session: SessionId, turn: number): Promise<boolean> {
+  async settle(session: SessionId, turn: number, options: SettleOptions = {}): Promise<boolean> {
     this.#assertOpen();
     assertSessionId(session);
-    return settle(this.#context, session, turn);
+    assertSettleOptions(options, session);
+    return settle(this.#context, session, turn, options.within);
   }
 
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
