@@ -104,7 +104,13 @@ async function recordedDecision(
 function replayedLogOf({ log }: ReplayState): Log {
   const refuse = () => Promise.reject(notSupported());
   const rest = { submit: refuse, produce: refuse, list: refuse, settle: refuse };
-  const more = { findCommand: refuse, fork: refuse, restore: refuse, redact: refuse, delete: refuse };
+  const more = {
+    findCommand: refuse,
+    fork: refuse,
+    restore: refuse,
+    redact: refuse,
+    delete: refuse,
+  };
   return {
     ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
     // The driver delivers the recorded session from its start.
