@@ -13,8 +13,8 @@ import { admittedProducer } from './producer.ts';
 import { readableDrafts } from './readable-draft.ts';
 
 interface LeaseTerms {
-  /** The session with this driver's lease. */
-  readonly row: SessionRow;
+  readonly session: SessionId;
+  readonly epoch: number;
   readonly leaseMs: number;
   readonly from: number;
   readonly isDetached: boolean;
@@ -33,8 +33,6 @@ export class StoreDriver implements Driver {
   readonly #context: LogContext;
   readonly #leaseMs: number;
   readonly #producer: string;
-  /** The store's incarnation when the lease was taken. The driver's state belongs to it. */
-  readonly #incarnation: number;
   readonly #keeper: LeaseKeeper;
   /** The lease belongs to a workflow. It continues when this log closes. */
   readonly #isDetached: boolean;
@@ -51,12 +49,10 @@ export class StoreDriver implements Driver {
   /** The driver ended on request, so `lost` does not resolve. */
   #isReleased = false;
 
-  constructor(context: LogContext, { row: held, leaseMs, from, isDetached }: LeaseTerms) {
-    const { session, epoch } = held;
+  constructor(context: LogContext, { session, epoch, leaseMs, from, isDetached }: LeaseTerms) {
     this.#context = context;
     this.session = session;
     this.epoch = epoch;
-    this.#incarnation = held.incarnation;
     this.incarnation = incarnationText(held);
     this.#leaseMs = leaseMs;
     this.#producer = `driver ${epoch}`;
@@ -68,7 +64,8 @@ export class StoreDriver implements Driver {
     context.drivers.add(this);
     const renew = (tx: StoreTransaction) =>
       tx.putSession(this.#withRenewedLease(this.#requireLease(tx)));
-    const look = () => andThen(context.reader.session(session), (row) => this.#assertIsDriver(row));
+    const look = () =>
+      andThen(context.reader.session(session), (row) => assertIsDriver(row, epoch, session));
     const onLost = (error: unknown) => this.loseLease(error);
     this.#keeper = new LeaseKeeper(context, { leaseMs, renew, check: look, onLost });
   }
@@ -231,21 +228,9 @@ export class StoreDriver implements Driver {
   #requireLease(tx: StoreTransaction): SessionRow {
     if (this.#failure !== undefined) throw this.#failure;
     const row = tx.session(this.session);
-    this.#assertIsDriver(row);
+    assertIsDriver(row, this.epoch, this.session);
     return row;
   }
-
-  #assertIsDriver(row: SessionRow | undefined): asserts row is SessionRow {
-    if (row !== undefined && row.incarnation !== this.#incarnation)
-      throw rewoundDriver(this.session, this.epoch);
-    assertIsDriver(row, this.epoch, this.session);
-  }
-}
-
-/** What this driver has read may not exist any more, so it must not write after it. */
-function rewoundDriver(session: SessionId, epoch: number): LogError {
-  const message = `Cannot append to session ${session} as epoch ${epoch}: the log was rewound (a backup was restored, or the last records were lost). Nothing was stored; open the session again`;
-  return new LogError('fenced', message, { session, own: epoch });
 }
 
 function leftError(session: SessionId, epoch: number): LogError {

@@ -24,7 +24,7 @@ import { settle } from '../rewrite/settle.ts';
 import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
-import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { currentLease, hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
 import { StoreBlobs } from './blobs.ts';
 import {
@@ -105,12 +105,13 @@ export class StoreLog implements Log {
         // then return its lease.
         onCommitted: (held) => {
           const { epoch } = held;
-          driver = new StoreDriver(this.#context, { row: held, leaseMs, from, isDetached });
+          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
           this.#context.fence(session, (own) => fencedError(held, own), epoch);
         },
       },
     );
-    return driver ?? new StoreDriver(this.#context, { row, leaseMs, from, isDetached });
+    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
+    return driver ?? new StoreDriver(this.#context, terms);
   }
 
   /** Returns the session row with the requested lease. */
@@ -287,8 +288,9 @@ export class StoreLog implements Log {
 
   #isWaiting(row: SessionRow): boolean {
     const { isAlive = () => undefined } = this.#options;
+    const lease = currentLease(row);
     const isDriven =
-      row.lease !== undefined && isHeld(row.lease, { now: this.#context.clock.now(), isAlive });
+      lease !== undefined && isHeld(lease, { now: this.#context.clock.now(), isAlive });
     return hasWork(row) && !isDriven;
   }
 

@@ -9,7 +9,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { encodeRecord } from '@millrace/core';
+import { encodeRecord, sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
@@ -23,6 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-lineage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let count = 0;
 const newPath = () => join(folder, `${++count}.db`);
+const session = sessionId('s');
 const sideFiles = ['', '-wal', '-mark'];
 
 /** Copies the files as a crash at this moment would leave them. */
@@ -98,7 +99,7 @@ describe('21.B: a rewound log is found, and gets a new incarnation', () => {
     await first.log.checkpoint();
     for (let batch = 0; batch < 12; batch++) await driver.append(markers(2, `batch ${batch}`));
     const incarnation = await incarnationOf(first.log);
-    const whole = (await readAll(first.log, 's')).map(encodeRecord);
+    const whole = (await readAll(first.log, session)).map(encodeRecord);
     const found = { lost: 0, whole: 0 };
     const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     await fc.assert(
@@ -109,7 +110,7 @@ describe('21.B: a rewound log is found, and gets a new incarnation', () => {
         bytes[index] = (bytes[index] ?? 0) ^ (1 << bit);
         writeFileSync(`${copy}-wal`, bytes);
         await using opened = open(copy);
-        const left = (await readAll(opened.log, 's')).map(encodeRecord);
+        const left = (await readAll(opened.log, session)).map(encodeRecord);
         expect(left).toEqual(whole.slice(0, left.length));
         const isLost = left.length < whole.length;
         expect(opened.rewinds.length > 0).toBe(isLost);
@@ -186,7 +187,7 @@ describe('21.B: a rewound log is found, and gets a new incarnation', () => {
     expect(one.rewinds).toEqual([{ path: backup, reason: 'restored' }]);
     const all = await Promise.all([first, one, two].map(({ log }) => incarnationOf(log)));
     expect(new Set(all).size).toBe(3);
-    expect((await readAll(one.log, 's')).length).toBe(3);
+    expect((await readAll(one.log, session)).length).toBe(3);
   });
 
   test('21.B: a session that is deleted and created again has another incarnation', async () => {
@@ -207,13 +208,13 @@ describe('21.B: a rewound log is found, and gets a new incarnation', () => {
     await using two = open(path);
     const driver = await one.log.open('s');
     await driver.append(markers(2));
-    const followers = [one, two].map(({ log }) => new Follower(log, 's'));
+    const followers = [one, two].map(({ log }) => new Follower(log, session));
     for (const follower of followers) await follower.reach(2);
     const ends = followers.map((follower) => follower.reach(3).catch((error: unknown) => error));
     await two.log.renewIncarnation();
     for (const end of ends) expect(await end).toEqual(hasCode('rewound'));
     await expect(driver.append(markers(1))).rejects.toEqual(hasCode('fenced'));
-    expect(await readAll(two.log, 's')).toHaveLength(2);
+    expect(await readAll(two.log, session)).toHaveLength(2);
     await using third = open(crashCopy(path));
     expect(third.rewinds).toEqual([]);
   });

@@ -41,6 +41,11 @@ export interface LeaseRow {
   readonly expiresAt: number;
   /** The process that holds the lease, if known. */
   readonly process: ProcessIdentity | undefined;
+  /**
+   * The incarnation in which the lease was taken. The holder's state belongs to it. Absent in leases
+   * that were stored before incarnations existed.
+   */
+  readonly incarnation?: number | undefined;
 }
 
 /** Identifies a process, so that its end can be detected on the same machine. */

@@ -30,7 +30,8 @@ export function newSession(
 }
 
 export function sessionInfo(row: SessionRow): SessionInfo {
-  const { session, through, createdAt, changedAt, isClosed, lease, epoch, origin } = row;
+  const { session, through, createdAt, changedAt, isClosed, epoch, origin } = row;
+  const lease = currentLease(row);
   return {
     session,
     through,
@@ -43,6 +44,14 @@ export function sessionInfo(row: SessionRow): SessionInfo {
     origin,
     ...(row.isDamaged && { isDamaged: row.isDamaged }),
   };
+}
+
+/**
+ * The lease of a session. A lease of an earlier incarnation does not count: the log was rewound, so
+ * its holder has read records that may not exist any more.
+ */
+export function currentLease({ lease, incarnation }: SessionRow): LeaseRow | undefined {
+  return (lease?.incarnation ?? incarnation) === incarnation ? lease : undefined;
 }
 
 /**
