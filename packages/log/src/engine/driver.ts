@@ -5,10 +5,8 @@ import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import { andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { type AddedRecords, addRecords } from './append-records.ts';
-import { assertAdmitOptions } from './check-options.ts';
 import { assertIsDriver, LeaseKeeper } from './lease.ts';
 import type { LogContext } from './log-context.ts';
-import { admittedProducer } from './producer.ts';
 import { readableDrafts } from './readable-draft.ts';
 
 interface LeaseTerms {
@@ -81,8 +79,12 @@ export class StoreDriver implements Driver {
   async admit(options: AdmitOptions): Promise<Admission> {
     const { session, epoch: driverEpoch } = this;
     if (this.#endReason !== undefined) throw this.#endReason;
-    assertAdmitOptions(options, session);
     const asked = { ...options };
+    const [{ admittedProducer }, { assertAdmitOptions }] = await Promise.all([
+      import('./producer.ts'),
+      import('./check-rare-options.ts'),
+    ]);
+    assertAdmitOptions(asked, session);
     const admit = (tx: StoreTransaction) => {
       const row = admittedProducer(this.#requireLease(tx), asked);
       const known = tx.producer(session, row.producer);
