@@ -41,7 +41,6 @@ import type {
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
 import type { ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
-import { forkBefore, readRecords } from './history/fork-before.ts';
 import { toItems } from './input/run-input.ts';
 import {
   approveCommand,
@@ -229,19 +228,24 @@ export function createAgent<
       assertKnownOptions('agent.regenerate', runOptions, { ...forkOptionNames, item: true });
       const origin = sessionId(session);
       const item = runOptions.item === undefined ? undefined : itemId(runOptions.item);
-      return startFork(runOptions, undefined, (into) => forkBefore(log, origin, { into, item }));
+      return startFork(runOptions, undefined, async (into) => {
+        const { forkBefore } = await import('./history/fork-before.ts');
+        return forkBefore(log, origin, { into, item });
+      });
     },
     edit: (session, item, input, runOptions = {}) => {
       assertKnownOptions('agent.edit', runOptions, forkOptionNames);
       const [origin, replaced] = [sessionId(session), itemId(item)];
-      return startFork(runOptions, input, (into) =>
-        forkBefore(log, origin, { into, item: replaced }),
-      );
+      return startFork(runOptions, input, async (into) => {
+        const { forkBefore } = await import('./history/fork-before.ts');
+        return forkBefore(log, origin, { into, item: replaced });
+      });
     },
     replay: async (session, runOptions = {}) => {
       assertKnownOptions<ReplayOptions>('agent.replay', runOptions, { observers: true });
       const id = sessionId(session);
       // Few programs replay sessions, so bundlers can leave this out of what loads at the start.
+      const { readRecords } = await import('./history/fork-before.ts');
       const { replay } = await import('./replay/replay.ts');
       return replay(settings, id, await readRecords(log, id), runOptions);
     },

@@ -33,7 +33,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
-import { Observers } from '../observers/observers.ts';
+import type { Observers } from '../observers/observers.ts';
 import { activeCommands } from '../state/commands.ts';
 import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
@@ -45,7 +45,7 @@ import {
   runEvents,
 } from '../views/run-views.ts';
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
-import { ChildLink } from './child-link.ts';
+import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
@@ -238,7 +238,7 @@ export class LiveRun implements Run {
   }
 
   async #drive(driver: Driver): Promise<RunResult> {
-    const journal = this.#journalOf(driver);
+    const journal = await this.#journalOf(driver);
     await journal.open();
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
@@ -337,16 +337,13 @@ export class LiveRun implements Run {
     };
   }
 
-  #journalOf(driver: Driver): SessionJournal {
-    const { onDiagnostic, clock } = this.#settings;
-    const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
-    const notifier = new Observers(observers, { clock, onDiagnostic });
+  async #journalOf(driver: Driver): Promise<SessionJournal> {
+    const notifier = await this.#notifier();
     const observe =
-      observers.length === 0
-        ? undefined
-        : (...notification: Parameters<Observers['notify']>) => notifier.notify(...notification);
+      notifier &&
+      ((...notification: Parameters<Observers['notify']>) => notifier.notify(...notification));
     const { parent } = this.#options;
-    const link = parent && this.#linkWith(parent, () => journal);
+    const link = parent && (await this.#linkWith(parent, () => journal));
     const onRecord = (record: LogRecord) => {
       this.#through = record.offset;
       this.#onRecord(record);
@@ -359,7 +356,18 @@ export class LiveRun implements Run {
     return journal;
   }
 
-  #linkWith(parent: ParentCall, journal: () => SessionJournal): ChildLink {
+  /** Many agents have no observers, so the code loads on demand. */
+  async #notifier(): Promise<Observers | undefined> {
+    const { onDiagnostic, clock } = this.#settings;
+    const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
+    if (observers.length === 0) return undefined;
+    const { Observers } = await import('../observers/observers.ts');
+    return new Observers(observers, { clock, onDiagnostic });
+  }
+
+  /** Only sub-agents have a caller, so the code loads on demand. */
+  async #linkWith(parent: ParentCall, journal: () => SessionJournal): Promise<ChildLink> {
+    const { ChildLink } = await import('./child-link.ts');
     const { session } = this;
     const agent = () => journal().loop.agent ?? this.#settings.name;
     const decide = (decision: Decision, key: string) => this.#commands.submit(decision, key);

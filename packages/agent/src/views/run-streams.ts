@@ -1,5 +1,5 @@
-import { encodeEvent, type NewBytes } from '@millrace/core';
-import { encodeFrame, uiHeaders } from '@millrace/core/streams';
+import type { NewBytes } from '@millrace/core';
+import { uiHeaders } from '@millrace/core/streams';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
 import { type RunEventSource, runEvents } from './run-views.ts';
@@ -16,10 +16,11 @@ export function runStreams(source: RunEventSource, result: Promise<RunResult>): 
   };
 }
 
+/** The code of the frames loads on demand, because most programs do not use it. */
 async function* eventFrames(source: RunEventSource): AsyncGenerator<NewBytes> {
   const encoder = new TextEncoder();
-  for await (const event of runEvents(source))
-    yield encoder.encode(encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) }));
+  const { eventFrame } = await import('./stream-frames.ts');
+  for await (const event of runEvents(source)) yield encoder.encode(eventFrame(event));
 }
 
 function uiResponse(
@@ -32,7 +33,7 @@ function uiResponse(
   const encoder = new TextEncoder();
   const body = toStream(async function* (left) {
     // Loaded on demand, because most programs do not use it.
-    const { uiMessageFrames } = await import('./ui-message.ts');
+    const { uiMessageFrames } = await import('./stream-frames.ts');
     for await (const frame of uiMessageFrames({ ...source, left }, result, messageId))
       yield encoder.encode(frame);
   });

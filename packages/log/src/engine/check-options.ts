@@ -5,12 +5,7 @@ import {
   type OptionNames,
   type SessionId,
 } from '@millrace/core';
-import type {
-  DeleteOptions,
-  FollowOptions,
-  OpenOptions,
-  ReadOptions,
-} from '../contract/log.ts';
+import type { DeleteOptions, FollowOptions, OpenOptions, ReadOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
 import type { SessionRow } from '../storage/rows.ts';
@@ -134,12 +129,7 @@ function isNonNegative(value: unknown): boolean {
 }
 
 /** Throws `bad_option` unless a value is right. The rule says what it must be. */
-export function assert(
-  isRight: boolean,
-  what: string,
-  rule: string,
-  place: ErrorPlace = {},
-): void {
+export function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
   if (isRight) return;
   throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);
 }

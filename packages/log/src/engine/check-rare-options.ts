@@ -65,4 +65,3 @@ const restoreNames: OptionNames<RestoreOptions> = {
   origin: true,
   through: true,
 };
-

@@ -1,11 +1,4 @@
-import {
-  type Delta,
-  type DeltaWriter,
-  type JsonValue,
-  type Part,
-  type PartStart,
-  type Stop,
-} from '@millrace/core';
+import type { Delta, DeltaWriter, JsonValue, Part, PartStart, Stop, Usage } from '@millrace/core';
 import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
@@ -13,7 +6,6 @@ import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
-import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { Interrupted } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
@@ -135,8 +127,11 @@ export class ResponseReader {
     const stop = this.#reader.finish();
     const deltas = this.take();
     const ignored = ignoredToolChoice(stop, this.#context.request, this.#calledTools);
-    if (ignored === undefined) return { deltas, end: { stop, ...this.#endDetails() } };
-    const { deltas: more, end } = await this.fail(fault('model_output_invalid', ignored), undefined);
+    if (ignored === undefined) return { deltas, end: { stop, ...(await this.#endDetails()) } };
+    const { deltas: more, end } = await this.fail(
+      fault('model_output_invalid', ignored),
+      undefined,
+    );
     return { deltas: [...deltas, ...more], end };
   }
 
@@ -153,7 +148,8 @@ export class ResponseReader {
     const deltas = this.take();
     const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
     const stop: Stop = { reason, ...raw, cause: error.kind };
-    return { deltas, end: { stop, ...this.#endDetails(this.#mayHaveCost(thrown)), error } };
+    const details = await this.#endDetails(this.#mayHaveCost(thrown));
+    return { deltas, end: { stop, ...details, error } };
   }
 
   /** A rejected request costs nothing. A request that was interrupted may have been processed. */
@@ -162,19 +158,34 @@ export class ResponseReader {
     return response === undefined ? thrown instanceof Interrupted : response.ok;
   }
 
-  #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
+  async #endDetails(mayHaveCost = true): Promise<Omit<ResponseEnd, 'stop'>> {
     const { usage, ...reported } = this.#reader.details;
     const { model, responseId } = reported;
     const details = toDetails(reported);
     const sentLength = () => this.#sentLength(mayHaveCost);
     const total = completeUsage(usage, sentLength, this.#writtenLength);
     return {
-      usage: withCost(total, this.#wire.info?.prices),
+      usage: await this.#withCost(total),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
       ...(details === undefined ? {} : { details }),
       ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),
     };
+  }
+
+  /**
+   * Without prices no cost is computed, so the code loads on demand. A page that is offline may not be
+   * able to load it. The cost is unknown then, which ends a run that has a maximum cost.
+   */
+  async #withCost(usage: Usage): Promise<Usage> {
+    const prices = this.#wire.info?.prices;
+    if (prices === undefined || prices === 'reported') return usage;
+    try {
+      const { withCost } = await import('../models/cost-of.ts');
+      return withCost(usage, prices);
+    } catch {
+      return usage;
+    }
   }
 
   #sentLength(mayHaveCost: boolean): number {
