@@ -35,7 +35,7 @@ import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import type { Observers } from '../observers/observers.ts';
 import { activeCommands } from '../state/commands.ts';
-import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
+import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { runStreams } from '../views/run-streams.ts';
 import {
@@ -50,7 +50,6 @@ import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
 
 interface LiveRunOptions {
@@ -392,11 +391,15 @@ export class LiveRun implements Run {
     const used = findUsedId(newItems, journal.state);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
-    // An interrupted answer is not retried if the run was aborted.
-    const isStopped = found.run?.aborted !== undefined || stale.length > 0;
-    const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
-    const opening = [...mended, ...staleAbortDrafts(found, stale)];
-    if (opening.length > 0) await journal.write(opening);
+    if (found.turn !== undefined || stale.length > 0) {
+      // A session that was closed properly needs no recovery, so the code loads on demand.
+      const { recoveryDrafts, staleAbortDrafts } = await import('./recovery.ts');
+      // An interrupted answer is not retried if the run was aborted.
+      const isStopped = found.run?.aborted !== undefined || stale.length > 0;
+      const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
+      const opening = [...mended, ...staleAbortDrafts(found, stale)];
+      if (opening.length > 0) await journal.write(opening);
+    }
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;
