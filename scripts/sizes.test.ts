@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundleSize, sizeTable, startCode } from './packages/bundle-size.ts';
 
@@ -48,17 +48,26 @@ test('the table names what a bundle consists of', async () => {
   expect(Math.round(parts.reduce((sum, part) => sum + part.bytes, 0))).toBe(bytes);
 });
 
-/** Imports the code that loads at the start, from a folder without the code that loads on demand. */
-async function importStart(code: string): Promise<Readonly<Record<string, unknown>>> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-start-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'start.mjs');
-  await writeFile(file, await startCode(code));
-  return import(/* @vite-ignore */ pathToFileURL(file).href);
-}
-
 type Start = Pick<typeof import('@millrace/agent'), 'createAgent' | 'defineTool'> &
   Pick<typeof import('@millrace/providers'), 'anthropic'>;
+
+let folder: string | undefined;
+let start: Promise<Start> | undefined;
+
+/** Imports the code that loads at the start, from a folder without the code that loads on demand. */
+function importStart(): Promise<Start> {
+  start ??= (async () => {
+    folder = await mkdtemp(join(tmpdir(), 'millrace-start-'));
+    const file = join(folder, 'start.mjs');
+    await writeFile(file, await startCode(agentWith('anthropic')));
+    return import(/* @vite-ignore */ pathToFileURL(file).href);
+  })();
+  return start;
+}
+
+afterAll(async () => {
+  if (folder !== undefined) await rm(folder, { recursive: true });
+});
 
 /** An answer of the Messages API with one block. */
 function answer(block: object, delta: object, stop: string): Response {
@@ -75,9 +84,7 @@ function answer(block: object, delta: object, stop: string): Response {
 }
 
 test('the code that loads at the start is enough for a run with a tool and its events', async () => {
-  const { createAgent, defineTool, anthropic } = (await importStart(
-    agentWith('anthropic'),
-  )) as unknown as Start;
+  const { createAgent, defineTool, anthropic } = await importStart();
   const answers = [
     answer(
       { type: 'tool_use', id: 't1', name: 'weather', input: {} },
@@ -102,9 +109,7 @@ test('the code that loads at the start is enough for a run with a tool and its e
 });
 
 test('an error is a network error if the code that classifies errors cannot load', async () => {
-  const { createAgent, anthropic } = (await importStart(
-    agentWith('anthropic'),
-  )) as unknown as Start;
+  const { createAgent, anthropic } = await importStart();
   const fetch = async () => {
     throw new TypeError('fetch failed');
   };
