@@ -98,7 +98,7 @@ test('the code that loads at the start is enough for a run with a tool and its e
     name: 'weather',
     description: 'Returns the weather of a city.',
     input: z.object({ city: z.string() }),
-    execute: () => 'sunny',
+    execute: async () => 'sunny',
   });
   const provider = anthropic({ model: 'claude-sonnet-5', apiKey: 'test', fetch });
   const run = createAgent({ provider, tools: [weather] }).run('What is the weather in Bern?');

@@ -1,7 +1,7 @@
 import type { NewBytes } from '@millrace/core';
 import { uiHeaders } from '@millrace/core/streams';
-import { AgentError } from '../contract/agent-error.ts';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { type RunEventSource, runEvents } from './run-views.ts';
 
 /** The methods of `Run` that return streams. */
@@ -26,10 +26,10 @@ async function* eventFrames(source: RunEventSource): AsyncGenerator<NewBytes> {
 function uiResponse(
   source: RunEventSource,
   result: Promise<RunResult>,
-  { messageId, headers, ...unknown }: UiStreamOptions = {},
+  options: UiStreamOptions = {},
 ): Response {
-  const [name] = Object.keys(unknown);
-  if (name !== undefined) throw unknownOption(name);
+  assertKnownOptions('toUIMessageStreamResponse', options, { messageId: true, headers: true });
+  const { messageId, headers } = options;
   const encoder = new TextEncoder();
   const body = toStream(async function* (left) {
     // Loaded on demand, because most programs do not use it.
@@ -58,9 +58,4 @@ function toStream<T>(read: (left: AbortSignal) => AsyncGenerator<T>): ReadableSt
     },
     { highWaterMark: 0 },
   );
-}
-
-function unknownOption(name: string): AgentError {
-  const message = `Cannot create the response: there is no option ${JSON.stringify(name).slice(0, 100)}. Use messageId or headers`;
-  return new AgentError('bad_option', message);
 }
