@@ -12,6 +12,7 @@ export type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
+  SettleOptions,
   SubmitResult,
 } from './contract/log.ts';
 export { LogError, type LogErrorCode } from './contract/log-error.ts';

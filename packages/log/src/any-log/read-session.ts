@@ -3,12 +3,13 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 
-/** Reads the session page by page, up to `through`. */
+/** Reads the session page by page, from the record after `after` up to `through`. */
 export async function* readPages(
   log: Log,
   { session, through }: Pick<SessionInfo, 'session' | 'through'>,
+  after = 0,
 ): AsyncGenerator<Batch> {
-  let cursor = 0;
+  let cursor = after;
   while (cursor < through) {
     const page = await log.read(session, { from: cursor });
     if (page.through <= cursor) return;

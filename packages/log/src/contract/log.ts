@@ -41,9 +41,9 @@ export interface Log {
 
   /**
    * Replaces the deltas of a finished turn with a snapshot. Returns false if the turn is not finished
-   * or is already settled.
+   * or is already settled. Without `within`, it searches the whole session for the turn.
    */
-  settle(session: string, turn: number): Promise<boolean>;
+  settle(session: string, turn: number, options?: SettleOptions): Promise<boolean>;
 
   /** Copies a session up to an offset into a new session, which keeps a reference to its origin. */
   fork(session: string, options: ForkOptions): Promise<SessionInfo>;
@@ -164,6 +164,12 @@ export interface RestoreOptions {
   readonly origin?: SessionInfo['origin'];
   /** The last offset, if the record there was removed. Default: the offset of the last record. */
   readonly through?: number | undefined;
+}
+
+/** Options of `Log.settle`. */
+export interface SettleOptions {
+  /** The offsets of the turn's first and last record, if they are known. Default: searches them. */
+  readonly within?: readonly [first: number, last: number] | undefined;
 }
 
 /** Options of `Log.delete`. */

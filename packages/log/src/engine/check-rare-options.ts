@@ -1,5 +1,5 @@
 import { isId, type OptionNames, type SessionId } from '@millrace/core';
-import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
+import type { ForkOptions, RestoreOptions, SettleOptions } from '../contract/log.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import {
   assert,
@@ -56,6 +56,13 @@ export function assertRestoreOptions(options: RestoreOptions, session: SessionId
 
 export function assertReason(reason: string | undefined, session: SessionId): void {
   assert(reason === undefined || isString(reason), 'reason', 'it must be a string', { session });
+}
+
+export function assertSettleOptions(options: SettleOptions, session: SessionId): void {
+  assertNames('settle', options, { within: true });
+  const [first, last] = options.within ?? [1, 1];
+  const isRange = isCount(first) && isCount(last) && first >= 1 && first <= last;
+  assert(isRange, `within ${first} to ${last}`, 'it must be two offsets in order', { session });
 }
 
 const restoreNames: OptionNames<RestoreOptions> = {

@@ -9,6 +9,7 @@ import type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
+  SettleOptions,
   SubmitResult,
 } from '../contract/log.ts';
 import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
@@ -189,12 +190,12 @@ export class StoreLog implements Log {
     return found;
   }
 
-  async settle(session: SessionId, turn: number): Promise<boolean> {
+  async settle(session: SessionId, turn: number, options: SettleOptions = {}): Promise<boolean> {
     this.#assertOpen();
     assertSessionId(session);
     return this.#onceLoaded(
       () => import('../rewrite/settle.ts'),
-      ({ settle }) => settle(this.#context, session, turn),
+      ({ settle }) => settle(this.#context, session, turn, options),
     );
   }
 

@@ -148,11 +148,16 @@ export class MemoryStore implements RecordStore, StoreTransaction {
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
     if (entry === undefined) return;
-    const before = new Set(this.blobsOf(session));
     const start = indexAfter(entry.records, first - 1);
     const end = indexAfter(entry.records, last);
-    entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
-    entry.settled = settledRanges(entry.records);
+    const before = new Set(referencedBlobs(entry.records.slice(start, end)));
+    const { records: all } = entry;
+    // A call has a limit on the number of arguments.
+    if (records.length <= 1000) all.splice(start, end - start, ...records);
+    else entry.records = [...all.slice(0, start), ...records, ...all.slice(end)];
+    // A snapshot is at the end of the range that it replaces.
+    const isKept = ([, through]: Snapshot['covers']) => through < first || through > last;
+    entry.settled = [...entry.settled.filter(isKept), ...settledRanges(records)];
     for (const hash of referencedBlobs(records)) if (!before.has(hash)) this.#releaseHold(hash);
   }
 
