@@ -34,6 +34,7 @@ type StatementName =
   | 'unuseBlob'
   | 'dropUse'
   | 'usedBlobs'
+  | 'isBlobUsed'
   | 'dropBlob'
   | 'dropForgottenBlobs'
   | 'dropForgottenHolds';
@@ -120,6 +121,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     unuseBlob: prepare('UPDATE blob_uses SET count = count - 1 WHERE session = ? AND hash = ?'),
     dropUse: prepare('DELETE FROM blob_uses WHERE session = ? AND hash = ? AND count <= 0'),
+    isBlobUsed: prepare('SELECT 1 FROM blob_uses WHERE hash = ? LIMIT 1'),
     usedBlobs: prepare('SELECT hash FROM blob_uses WHERE session = ?'),
     dropBlob: prepare(
       'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',
