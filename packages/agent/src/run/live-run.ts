@@ -49,6 +49,7 @@ import { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
+import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
@@ -202,8 +203,9 @@ export class LiveRun implements Run {
     try {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
-      driver = await this.#open();
-      result = await this.#drive(driver);
+      const { driver: opened, from } = await this.#open();
+      driver = opened;
+      result = await this.#drive(driver, from);
     } catch (error) {
       this.#opened.reject(error);
       result = failedResult(this.session, error);
@@ -217,10 +219,10 @@ export class LiveRun implements Run {
   }
 
   /** Opens the session. The lease of a process that died may take a while to expire. */
-  async #open(): Promise<Driver> {
-    const { log, name, clock } = this.#settings;
+  async #open(): Promise<DrivenSession> {
+    const { log, clock } = this.#settings;
     const { parent, signal } = this.#options;
-    const open = () => log.open(this.session, { holder: name });
+    const open = () => openSession(this.#settings, this.session, parent === undefined);
     if (!parent?.isContinued) return open();
     // A sub-agent on the caller's log that has no session was never started.
     if (log !== parent.log && (await log.info(this.session)) === undefined)
@@ -237,8 +239,8 @@ export class LiveRun implements Run {
     }
   }
 
-  async #drive(driver: Driver): Promise<RunResult> {
-    const journal = this.#journalOf(driver);
+  async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
+    const journal = this.#journalOf(driver, from);
     await journal.open();
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
@@ -279,6 +281,7 @@ export class LiveRun implements Run {
       await loop.halt();
       this.#ended.abort();
       await listening;
+      keepSession(this.#settings.log, driver, journal);
     }
   }
 
@@ -337,7 +340,7 @@ export class LiveRun implements Run {
     };
   }
 
-  #journalOf(driver: Driver): SessionJournal {
+  #journalOf(driver: Driver, from: DrivenSession['from']): SessionJournal {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
     const notifier = new Observers(observers, { clock, onDiagnostic });
@@ -354,7 +357,11 @@ export class LiveRun implements Run {
     };
     const { name: agent } = this.#settings;
     const onStep: OnStep | undefined = link && ((_before, record) => link.track(record));
-    const journal = new SessionJournal({ driver, observe, onRecord, onStep, agent });
+    const again = (through: number) => refold(this.#settings.log, this.session, through);
+    const journal = new SessionJournal({
+      ...{ driver, from, refold: again },
+      ...{ observe, onRecord, onStep, agent },
+    });
     this.#link = link;
     return journal;
   }

@@ -25,6 +25,8 @@ export type LogErrorCode =
    * last records. Read the session again from offset 0.
    */
   | 'rewound'
+  /** A session needs more memory than allowed. `place.bytes` and `place.limit` say how much. */
+  | 'too_large'
   /** A follower fell too far behind. `place.cursor` is the offset to continue from. */
   | 'lagged'
   /** The log is closed. */

@@ -23,6 +23,12 @@ export interface Log {
    */
   submit(session: string, command: JsonObject, key: string): Promise<SubmitResult>;
 
+  /**
+   * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the
+   * session has this key. It reads an index, so its cost does not depend on the session's length.
+   */
+  findCommand(session: string, key: string): Promise<SubmittedCommand | undefined>;
+
   /** Reads the records after an offset, up to a size limit. */
   read(session: string, options?: ReadOptions): Promise<Batch>;
 
@@ -76,6 +82,8 @@ export interface Driver {
   readonly session: SessionId;
   /** Increases with each driver. A later driver fences an earlier one. */
   readonly epoch: number;
+  /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
+  readonly incarnation: string;
   /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**
@@ -129,6 +137,14 @@ export interface SubmitResult {
   readonly offset: number;
   /** True if a command with this key existed before. */
   readonly isRepeat: boolean;
+}
+
+/** A command on the log, found by its key. */
+export interface SubmittedCommand {
+  /** The offset of the command's record. */
+  readonly offset: number;
+  /** True if a driver has handled the command. */
+  readonly isConsumed: boolean;
 }
 
 /** Options of `Log.read`. */

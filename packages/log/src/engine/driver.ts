@@ -3,6 +3,7 @@ import type { Driver } from '../contract/log.ts';
 import { closedError, LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import { andThen, type StoreTransaction } from '../storage/record-store.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { type AddedRecords, addRecords } from './append-records.ts';
 import { assertAdmitOptions } from './check-options.ts';
@@ -27,6 +28,7 @@ interface StoredBatch extends AddedRecords {
 export class StoreDriver implements Driver {
   readonly session: SessionId;
   readonly epoch: number;
+  readonly incarnation: string;
   readonly lost: Promise<Error>;
   readonly #context: LogContext;
   readonly #leaseMs: number;
@@ -51,6 +53,7 @@ export class StoreDriver implements Driver {
     this.#context = context;
     this.session = session;
     this.epoch = epoch;
+    this.incarnation = incarnationText(held);
     this.#leaseMs = leaseMs;
     this.#producer = `driver ${epoch}`;
     this.#deliveredThrough = from;

@@ -10,6 +10,7 @@ import type {
   ReadOptions,
   RestoreOptions,
   SettleOptions,
+  SubmittedCommand,
   SubmitResult,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
@@ -141,6 +142,15 @@ export class StoreLog implements Log {
     assertSessionId(session);
     assertCommandKey(key, session);
     return submit(this.#context, session, command, key);
+  }
+
+  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+    this.#assertOpen();
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    return this.#context.commits.run((tx) =>
+      tx.session(session) === undefined ? undefined : tx.command(session, key),
+    );
   }
 
   async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {

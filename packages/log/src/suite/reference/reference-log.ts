@@ -17,6 +17,7 @@ import type {
   ReadOptions,
   RestoreOptions,
   SubmitResult,
+  SubmittedCommand,
 } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';
@@ -105,6 +106,16 @@ export class ReferenceLog implements Log {
     this.#open();
     assertAdmission(admission);
     return produce(() => this.#open(), { ...admission });
+  }
+
+  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+    const store = this.#open();
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    const found = store.sessions.get(session);
+    const offset = found?.commands.get(key);
+    if (found === undefined || offset === undefined) return undefined;
+    return { offset, isConsumed: !openWork(found.records).has(`command ${key}`) };
   }
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult> {
