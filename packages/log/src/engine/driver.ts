@@ -13,8 +13,8 @@ import { admittedProducer } from './producer.ts';
 import { readableDrafts } from './readable-draft.ts';
 
 interface LeaseTerms {
-  readonly session: SessionId;
-  readonly epoch: number;
+  /** The session with this driver's lease. */
+  readonly row: SessionRow;
   readonly leaseMs: number;
   readonly from: number;
   readonly isDetached: boolean;
@@ -49,7 +49,8 @@ export class StoreDriver implements Driver {
   /** The driver ended on request, so `lost` does not resolve. */
   #isReleased = false;
 
-  constructor(context: LogContext, { session, epoch, leaseMs, from, isDetached }: LeaseTerms) {
+  constructor(context: LogContext, { row: held, leaseMs, from, isDetached }: LeaseTerms) {
+    const { session, epoch } = held;
     this.#context = context;
     this.session = session;
     this.epoch = epoch;

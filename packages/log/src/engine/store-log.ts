@@ -105,13 +105,12 @@ export class StoreLog implements Log {
         // then return its lease.
         onCommitted: (held) => {
           const { epoch } = held;
-          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
+          driver = new StoreDriver(this.#context, { row: held, leaseMs, from, isDetached });
           this.#context.fence(session, (own) => fencedError(held, own), epoch);
         },
       },
     );
-    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
-    return driver ?? new StoreDriver(this.#context, terms);
+    return driver ?? new StoreDriver(this.#context, { row, leaseMs, from, isDetached });
   }
 
   /** Returns the session row with the requested lease. */

@@ -16,6 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const original = join(folder, 'original.db');
 const names = Array.from({ length: 8 }, (_, index) => `session ${index}`);
 let hash = '';
+let count = 0;
 let pageBytes = 0;
 
 beforeAll(async () => {
@@ -47,8 +48,7 @@ async function withChangedBit(
   [place, bit]: readonly [number, number],
   use: (path: string) => Promise<void>,
 ): Promise<void> {
-  const path = join(folder, 'damaged.db');
-  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
+  const path = join(folder, `damaged ${++count}.db`);
   copyFileSync(`${original}-mark`, `${path}-mark`);
   const bytes = readFileSync(original);
   const at = (page - 1) * pageBytes + Math.floor(place * pageBytes);
