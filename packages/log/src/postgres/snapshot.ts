@@ -1,8 +1,7 @@
-import type { LogRecord, SessionId } from '@millrace/core';
-import { Client } from 'pg';
+import type { LogRecord } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { sessionInfo } from '../storage/session-row.ts';
-import type { Query } from './database/database.ts';
+import type { Connection, Query } from './database/database.ts';
 import { LogDatabase } from './database/log-database.ts';
 import { storageError } from './database/storage-error.ts';
 import { targetOf } from './database/target.ts';
@@ -47,21 +46,21 @@ export async function postgresSnapshot(
   const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
   const formerSchema = options.schema === undefined ? formerDefault : undefined;
   const database = new LogDatabase({ target, formerSchema, retryMs: 0, maxReaders: 1 });
-  const client = new Client({ connectionString: options.url });
-  client.on('error', () => {});
+  let client: Connection | undefined;
   const close = async () => {
-    await client.end().catch(() => {});
+    await client?.end().catch(() => {});
     await database.close();
   };
   try {
     // Creates or migrates the tables, and finds their schema.
     await database.withRetries(() => database.ready());
-    await client.connect();
+    const connected = await database.connect();
+    client = connected;
     // The transaction is idle while the backup is written.
-    await client.query('SET idle_in_transaction_session_timeout = 0');
-    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await connected.query('SET idle_in_transaction_session_timeout = 0');
+    await connected.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const query: Query = async (sql, values) => {
-      const result = await client.query(sql, [...values]).catch((error: unknown) => {
+      const result = await connected.query(sql, [...values]).catch((error: unknown) => {
         throw storageError(error, target);
       });
       return result.rows;
@@ -107,11 +106,7 @@ function readingFrom(reader: PostgresReader, { target }: LogDatabase, query: Que
   return {
     async *sessions(): AsyncGenerator<SnapshotSession> {
       for (const row of await reader.sessions({})) {
-        const records = await reader.records(
-          row.session as SessionId,
-          0,
-          Number.POSITIVE_INFINITY,
-        );
+        const records = await reader.records(row.session, 0, Number.POSITIVE_INFINITY);
         yield { info: sessionInfo(row), records };
       }
     },
