@@ -3,12 +3,14 @@ import { postgresLog } from '@millrace/log/postgres';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { postgresRows } from '@millrace/server/postgres';
 import { exportSqliteRows } from '@millrace/server/sqlite';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { markers } from '../../../../packages/log/src/suite/drafts.ts';
 import { Follower } from '../../../../packages/log/src/suite/follower.ts';
 import {
   describeOnPostgres,
-  usePostgres,
+  hasPostgres,
+  startPostgres,
+  type TestPostgres,
 } from '../../../../packages/log/src/testing/start-postgres.ts';
 import {
   readContents,
@@ -20,12 +22,16 @@ import { restoreBackup } from './restore-backup.ts';
 import { writeBackup } from './write-backup.ts';
 
 const describe = describeOnPostgres();
-const postgres = usePostgres();
+let postgres: TestPostgres;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres();
+});
+afterAll(() => postgres?.remove());
 const folder = temporaryFolder('backup-postgres');
 
 describe('21.3: a backup of servers on Postgres', () => {
   test('21.3: is restored into Postgres while servers run, and into a folder', async () => {
-    const { url } = postgres();
+    const { url } = postgres;
     const target = backupTarget({ store: url }, {}, { env: {}, cwd: folder() });
     const log = postgresLog({ url });
     const rows = await postgresRows({ url });

@@ -52,3 +52,9 @@ function unknownStore(): MillraceError {
     'Cannot use this store: --store takes a file, the folder of a server, or postgres://user@host:5432/database';
   return new MillraceError('bad_store', message);
 }
+
+/** The store has content that a restore would delete. */
+export function notEmpty(name: string): MillraceError {
+  const message = `Cannot restore into ${name}: it is not empty. Add --replace to delete its content`;
+  return new MillraceError('not_empty', message, { name });
+}

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/core';
 import { makeFolder } from '../make-folder.ts';
 import { type BackupSummary, rowsOf, toLogFile, verifyBackup } from './backup-file.ts';
-import type { BackupTarget } from './backup-target.ts';
+import { type BackupTarget, notEmpty } from './backup-target.ts';
 
 interface RestoreOptions {
   readonly path: string;
@@ -121,11 +121,6 @@ function otherKind(path: string, kind: BackupSummary['kind']): MillraceError {
       ? `Cannot restore ${path} into a file of sessions: it is the backup of a server. Choose its store with --data <dir> or --store postgres://…`
       : `Cannot restore ${path} into a server: it is the backup of a file of sessions. Choose the file with --store <file>`;
   return new MillraceError('bad_backup', message, { path });
-}
-
-export function notEmpty(name: string): MillraceError {
-  const message = `Cannot restore into ${name}: it is not empty. Add --replace to delete its content`;
-  return new MillraceError('not_empty', message, { name });
 }
 
 function inUse(path: string): MillraceError {

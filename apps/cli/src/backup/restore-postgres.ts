@@ -1,6 +1,5 @@
 import type { StoredRow } from '@millrace/server';
-import type { BackupTarget } from './backup-target.ts';
-import { notEmpty } from './restore-backup.ts';
+import { type BackupTarget, notEmpty } from './backup-target.ts';
 
 interface RestorePostgresOptions {
   readonly target: Extract<BackupTarget, { readonly type: 'postgres' }>;
