@@ -89,12 +89,14 @@ const heldPollMs = 250;
  */
 export class LiveRun implements Run {
   readonly session: SessionId;
+  readonly epoch: Promise<number | undefined>;
   readonly result: Promise<RunResult>;
   readonly #settings: Settings;
   readonly #options: LiveRunOptions;
   /** Aborts when the run has to stop. */
   readonly #stop = new AbortController();
   readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
+  readonly #epoch: PromiseWithResolvers<number | undefined> = Promise.withResolvers();
   readonly #commands: CommandSender;
   /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
@@ -111,6 +113,7 @@ export class LiveRun implements Run {
     this.#settings = settings;
     this.#options = options;
     this.session = options.session;
+    this.epoch = this.#epoch.promise;
     this.#id = settings.ids.run();
     this.#opened.promise.catch(() => {});
     this.#commands = new CommandSender({
@@ -203,6 +206,7 @@ export class LiveRun implements Run {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
       driver = await this.#open();
+      this.#epoch.resolve(driver.epoch);
       result = await this.#drive(driver);
     } catch (error) {
       this.#opened.reject(error);
@@ -210,6 +214,7 @@ export class LiveRun implements Run {
     } finally {
       this.#commands.close();
       this.#ended.abort();
+      this.#epoch.resolve(undefined);
       await driver?.release().catch(() => {});
     }
     parent?.end(result.stop, this.#link?.asked ?? []);

@@ -36,6 +36,8 @@ export interface JournalTurn {
   readonly turn: number;
   readonly attempt: number;
   readonly runId: RunId;
+  /** The epoch of the lease under which the turn is written. */
+  readonly epoch: number;
   /** The turn's records follow this offset. */
   readonly after: number;
   /** The trace that the run belongs to. */

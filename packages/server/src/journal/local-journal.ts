@@ -40,8 +40,11 @@ export interface JournalOptions {
    * loops, which do this themselves. Default: true.
    */
   readonly repairsOnOpen?: boolean | undefined;
-  /** Called after the journal has ended a turn that a crashed process left open. */
-  readonly onRepaired?: ((taskId: string) => Promise<void>) | undefined;
+  /**
+   * Called after the journal has ended a turn that a crashed process left open, with the epoch of the
+   * journal's lease.
+   */
+  readonly onRepaired?: ((taskId: string, epoch: number) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
 
@@ -136,11 +139,13 @@ export class LocalJournal implements TaskJournal {
     await this.append([]);
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
+    const { epoch = 0 } = (await driver) ?? {};
+    if (this.#driver !== driver || this.#turn !== undefined) throw turnInProgress(this.taskId);
     const turn = this.#state.lastTurn + 1;
     const runId = this.#options.ids.run();
     const isOurs = () => this.#driver === driver && this.#turn === started;
     const started: JournalTurn = {
-      ...{ turn, attempt: 1, runId, after: this.#folder.state.through, trace },
+      ...{ turn, attempt: 1, runId, epoch, after: this.#folder.state.through, trace },
       append: (drafts) =>
         isOurs() ? this.append(drafts) : Promise.reject(turnFinished(this.taskId, turn)),
       finish: async (stop, error) => {
@@ -214,7 +219,7 @@ export class LocalJournal implements TaskJournal {
       const repairs = repairsOnOpen ? repairDrafts(this.#folder.state, this.#state) : [];
       if (repairs.length === 0) return driver;
       this.#apply(await driver.append(repairs));
-      await onRepaired?.(this.taskId);
+      await onRepaired?.(this.taskId, driver.epoch);
       return driver;
     } catch (error) {
       await driver.release().catch(() => {});

@@ -65,13 +65,15 @@ const maxAttempts = 20;
 
 /**
  * Changes a row based on its current value. It retries if another process changed the row. If
- * `change` returns undefined, the row stays unchanged.
+ * `change` returns undefined, the row stays unchanged. With the epoch of a run it stays unchanged
+ * too if a later run has claimed it.
  */
 export async function changeRow(
   rows: Rows,
   table: Table,
   id: string,
   change: (row: Row) => Content | undefined,
+  epoch?: number,
 ): Promise<{ readonly row: Row; readonly isChanged: boolean }> {
   for (let attempt = 1; ; attempt++) {
     const row = await rows.get(table, id);
@@ -79,9 +81,11 @@ export async function changeRow(
     const changed = change(row);
     if (changed === undefined) return { row, isChanged: false };
     try {
-      const stored = await rows.put(table, { id, ...changed }, { ifVersion: row.version });
+      const options = { ifVersion: row.version, epoch };
+      const stored = await rows.put(table, { id, ...changed }, options);
       return { row: stored, isChanged: true };
     } catch (error) {
+      if (error instanceof RowsError && error.code === 'fenced') return { row, isChanged: false };
       if (!isConflict(error) || attempt === maxAttempts) throw fromRowsError(error);
     }
   }

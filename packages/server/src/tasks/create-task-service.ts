@@ -25,6 +25,7 @@ import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
 import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
 import { eventService } from '../stores/task-events.ts';
+import { failedIfRunning } from '../stores/task-status.ts';
 import { TaskStore } from '../stores/task-store.ts';
 import { Recovery, TaskScanner } from './recovery.ts';
 import { TaskStopper } from './task-stops.ts';
@@ -89,7 +90,8 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     ...{ rows: agents, served: options.agents, keys, network, clock, onDiagnostic },
     limits: options.remote,
   });
-  const onRepaired = (taskId: string) => failInterrupted(taskId, tasks, directory);
+  const onRepaired = (taskId: string, epoch: number) =>
+    failInterrupted({ taskId, epoch }, tasks, directory);
   const journals = new JournalPool({ log, clock, ids, idleMs, leaseWaitMs, onRepaired });
   const queues = new TaskQueues(clock, graceMs);
   const spans = spanService(rows, () => spanId(ids.execution()));
@@ -158,16 +160,17 @@ function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): str
  * async agent gets its events again.
  */
 async function failInterrupted(
-  taskId: string,
+  { taskId, epoch }: { readonly taskId: string; readonly epoch: number },
   tasks: TaskStore,
   directory: AgentDirectory,
 ): Promise<void> {
+  await tasks.claim(taskId, epoch, { isRunning: false });
   const stored = await tasks.find({ id: taskId });
   const agent = stored && (await directory.find(stored.agentId))?.agent;
   if (agent?.type !== 'sync') return;
   const reason =
     'interrupted: the process crashed during the answer. The partial answer is stored. Send a message to continue';
-  await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  await tasks.setStatus(taskId, failedIfRunning, reason, epoch);
 }
 
 /**

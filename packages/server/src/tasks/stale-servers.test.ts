@@ -1,9 +1,11 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
+import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Rows } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
@@ -49,9 +51,37 @@ async function twoServers() {
   return { log, rows, id, stale, next, expire, texts, wake: () => held.resolve('Let go') };
 }
 
-const settled = async ({ service }: TaskHarness) => {
-  await service.close();
-};
+/** Waits until the server has nothing more to write. */
+const settled = ({ service }: TaskHarness) => service.close();
+
+/** Rows whose puts wait until `release`, like those of a server that is suspended. */
+function suspendedRows(rows: Rows) {
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const held: Rows = {
+    get: (...which) => rows.get(...which),
+    list: (...which) => rows.list(...which),
+    claim: (...which) => rows.claim(...which),
+    delete: (...which) => rows.delete(...which),
+    close: () => rows.close(),
+    async put(table, row, options) {
+      if (table === 'tasks' && row.keys['status'] === 'FAILED') {
+        reached.resolve();
+        await released.promise;
+      }
+      return rows.put(table, row, options);
+    },
+  };
+  return { held, reached: reached.promise, release: () => released.resolve() };
+}
+
+const failing = {
+  content: { parts: ['Nothing'] },
+  fault: { type: 'error', after: 0, error: 'auth' },
+} as const;
+
+/** An agent loop that fails at its first request and answers the next one. */
+const failsOnce = (provider: Provider) => (log: Log) =>
+  [{ type: 'loop', name: 'looper', agent: createAgent({ provider, log }) }] as const;
 
 describe('21.A: a server whose run was taken over', () => {
   test('21.A: does not change the row of the task when it wakes up', async () => {
@@ -82,6 +112,36 @@ describe('21.A: a server whose run was taken over', () => {
     await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
     expect(textsOf(await answer.messages())).toEqual(['Finished again']);
     expect(await texts()).toContain('Finished');
+  });
+});
+
+test('21.A: a server that is suspended before it stores a failure does not store it later', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const { held, reached, release } = suspendedRows(rows);
+  const provider = scriptedProvider([failing, 'Better']);
+  const options = { log, watchMs: 1e9 };
+  const stale = await createTaskHarness(failsOnce(provider), { ...options, rows: held });
+  const next = await createTaskHarness(failsOnce(provider), { ...options, rows });
+  const { id } = await stale.newTask('looper');
+  (await stale.send('looper', id, 'Go')).messages().catch(() => {});
+  await reached;
+  expect(textsOf(await (await next.send('looper', id, 'Again')).messages())).toEqual(['Better']);
+  release();
+  await settled(stale);
+  expect((await next.task(id)).status).toBe('RUNNING');
+});
+
+test('21.A: a log that was replaced by an older copy can change the row of its tasks', async () => {
+  const rows = memoryRows();
+  const agents = failsOnce(scriptedProvider([failing]));
+  const before = await createTaskHarness(agents, { rows, watchMs: 1e9 });
+  const { id } = await before.newTask('looper');
+  await rows.claim('tasks', id, 1_000_000);
+  const answer = await before.send('looper', id, 'Go');
+  await expect(answer.messages()).rejects.toThrow();
+  await settled(before);
+  expect(await rows.get('tasks', id)).toMatchObject({
+    ...{ keys: { status: 'FAILED' }, epoch: expect.toSatisfy((epoch) => epoch < 1_000_000) },
   });
 });
 

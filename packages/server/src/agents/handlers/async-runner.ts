@@ -6,7 +6,9 @@ import type { JournalTurn } from '../../contract/task-journal.ts';
 import { type QueuedCommand, traceIn, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
 import { abandonTurn, closeTurn, interrupted } from '../../journal/turn-closing.ts';
+import { trackEvent } from '../../stores/row-services.ts';
 import { eventOf } from '../../stores/task-events.ts';
+import { failedIfRunning } from '../../stores/task-status.ts';
 import type { StoredTask } from '../../stores/task-store.ts';
 import { abandoned, raceAbort, raceTimeout } from '../abort-race.ts';
 import type { RunnerOptions } from '../runner-options.ts';
@@ -133,12 +135,14 @@ export class AsyncRunner {
     const { journal, signal, task, info } = call;
     const startMs = this.#options.clock.now();
     const turn = await journal.beginTurn(() => [], traceIn(command));
+    const { epoch } = turn;
     try {
+      await this.#options.tasks.claim(task.id, epoch, { isRunning: true });
       const { stop, error } = await this.#call(call, turn, handler);
       const isClosing = stopKindOf(signal) === 'close_server';
-      if (error !== undefined) await this.#fail(task.id, error.message);
+      if (error !== undefined) await this.#fail(task.id, error.message, epoch);
       if (!isClosing) await journal.consume(key);
-      if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset);
+      if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset, epoch);
       await turn.finish(stop, error);
       exportRun(this.#options, { task, agent: info, turn, startMs, stop, error });
       return stop.reason === 'stop';
@@ -189,15 +193,12 @@ export class AsyncRunner {
     return outcome;
   }
 
-  async #fail(taskId: string, reason: string): Promise<void> {
-    const { tasks } = this.#options;
-    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  async #fail(taskId: string, reason: string, epoch: number): Promise<void> {
+    await this.#options.tasks.setStatus(taskId, failedIfRunning, reason, epoch);
   }
 
-  async #track(taskId: string, offset: number): Promise<void> {
-    const { trackers } = this.#options;
-    const last_processed_event_id = `${taskId}.${offset}`;
-    await trackers.update(taskId, { last_processed_event_id }).catch(() => {});
+  async #track(taskId: string, offset: number, epoch: number): Promise<void> {
+    await trackEvent(this.#options.rows, taskId, `${taskId}.${offset}`, epoch).catch(() => {});
   }
 }
 

@@ -17,6 +17,7 @@ import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
   assertUsable,
+  isDrivenElsewhere,
   resumeIfInterrupted,
   statusAfterCommand,
 } from '../../stores/task-status.ts';
@@ -44,6 +45,12 @@ import {
 interface ActiveRun {
   readonly detach: AbortController;
   readonly done: Promise<void>;
+}
+
+interface TrackOptions {
+  readonly detach: AbortController;
+  /** True if the task is RUNNING because of this run. False if the run only stops something. */
+  readonly isRunning: boolean;
 }
 
 /** Delay before a run is retried that found its session leased or its log broken. */
@@ -158,7 +165,8 @@ export class LoopRunner {
     const detach = new AbortController();
     const observers = this.observersOf(agent);
     const runOptions = { signal: stopped, leave: detach.signal, observers };
-    this.track(taskId, agent, agent.resume(sessionId(taskId), runOptions), detach);
+    const run = agent.resume(sessionId(taskId), runOptions);
+    this.track(taskId, agent, run, { detach, isRunning: stopped === undefined });
   }
 
   /** Resumes an orphaned or interrupted session, whatever its stored status is. */
@@ -177,8 +185,13 @@ export class LoopRunner {
   }
 
   /** Follows a run to its end, wherever it was started. */
-  track(taskId: string, agent: LoopAgent['agent'], run: Run, detach: AbortController): void {
-    const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
+  track(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    run: Run,
+    { detach, isRunning }: TrackOptions,
+  ): void {
+    const done = this.#follow(taskId, agent, run, isRunning).catch((error: unknown) => {
       this.#active.delete(taskId);
       const why = errorReason(error);
       this.#waiters.end(taskId, () => answerLost(taskId, why));
@@ -225,28 +238,48 @@ export class LoopRunner {
     this.#waiters.endAll((taskId) => answerLost(taskId, 'the server stopped'));
   }
 
-  async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
+  async #follow(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    run: Run,
+    isRunning: boolean,
+  ): Promise<void> {
+    const claimed = this.#claim(taskId, run, isRunning);
     const result = await run.result;
+    const epoch = await claimed;
     if (result.stop.cause === 'left') return;
-    await applyRunResult(this.#options.tasks, taskId, result);
+    await applyRunResult(this.#options.tasks, taskId, result, epoch);
     // From here on, a new command wakes the loop. Commands that came earlier are found below.
     this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
     await this.#rejectLostAnswers(taskId, work, result);
-    const { reason, cause } = result.stop;
+    const { reason } = result.stop;
     if (work.runnable.length > 0) {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
     }
-    // Another process resumed the session before the status was set to INTERRUPTED here.
-    if (reason === 'aborted' && work.isRunOpen)
-      await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     // The lease holder answers, and the log records it.
-    if (cause === 'held') return;
+    if (isDrivenElsewhere(result)) return;
     const unread = new Set(work.commands.map(({ key }) => key));
     this.#waiters.end(taskId, (key) =>
       unread.has(key) ? answerNotStarted(taskId, result) : undefined,
     );
+  }
+
+  /**
+   * Claims the task as soon as the run has the lease, so that an earlier run of a server that was
+   * suspended cannot change the task any more. Returns the epoch of the run.
+   */
+  async #claim(taskId: string, run: Run, isRunning: boolean): Promise<number | undefined> {
+    const { tasks, onDiagnostic } = this.#options;
+    const epoch = await run.epoch;
+    if (epoch === undefined) return undefined;
+    await tasks
+      .claim(taskId, epoch, { isRunning })
+      .catch((error: unknown) =>
+        onDiagnostic(`Task ${taskId}: cannot claim its row: ${errorReason(error)}`),
+      );
+    return epoch;
   }
 
   /** Rejects the waiting requests of a run that could not write its end. */
@@ -255,8 +288,8 @@ export class LoopRunner {
     { isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
-    // If another process holds the lease, it ends what is open.
-    if (!isRunOpen || stop.cause === 'held' || (await this.#isLeasedElsewhere(taskId))) return;
+    // If another process holds the lease, or took it, it ends what is open.
+    if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId))) return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
     this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : answerLost(taskId, why)));
