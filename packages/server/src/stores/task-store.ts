@@ -120,14 +120,15 @@ export class TaskStore {
 
   list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<StoredTask>> {
     const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
+    const matches = (row: Row) =>
+      (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+      (search === undefined || matchesSearch(storedTask(row).task, search));
     return listRows(
       this.#rows,
       {
         table: 'tasks',
         where: { agent_id: agentId, ...statusFilter },
-        matches: (row) =>
-          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
-          (search === undefined || matchesSearch(storedTask(row).task, search)),
+        matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
       },
       page,
