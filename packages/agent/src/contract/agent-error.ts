@@ -17,6 +17,8 @@ export type AgentErrorCode =
   | 'not_understood'
   /** The current turn has no such call. */
   | 'no_such_call'
+  /** The call is decided, or its run has ended. `place.decision` says what was decided. */
+  | 'already_decided'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'

@@ -5,11 +5,16 @@ import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '..
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
-import { approveCommand, assertInputFits, denyCommand } from '../input/submit-command.ts';
+import {
+  approveCommand,
+  assertInputFits,
+  denyCommand,
+  refusedDecision,
+} from '../input/submit-command.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import type { SessionJournal } from './journal.ts';
-import { noSuchCall, runOver } from './run-errors.ts';
+import { alreadyDecided, runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {
   readonly settings: Settings;
@@ -93,7 +98,12 @@ export class CommandSender implements RunCommands {
     const isThere = hasCall(state, loop.turn, decision.toolCallId);
     const waiting = state.asked.map(({ toolCallId }) => toolCallId);
     if (!isThere && !this.#isClosed)
-      throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
+      throw await refusedDecision(this.#options.settings.log, this.#options.session, {
+        ...{ toolCallId: decision.toolCallId, waiting },
+      });
+    const answer = loop.turn?.calls.get(decision.toolCallId)?.answer;
+    if (answer !== undefined && !this.#isClosed)
+      throw alreadyDecided(this.#options.session, decision.toolCallId, answer);
     const { settings, session, runId, stopped } = this.#options;
     const checked = assertInputFits(decision, state.asked, settings.tools);
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());

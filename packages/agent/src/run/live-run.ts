@@ -397,7 +397,7 @@ export class LiveRun implements Run {
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;
-    const isToldMore = journal.loop.commands.some(({ command }) => command.type !== 'unknown');
+    const isToldMore = journal.loop.commands.length > 0;
     const isAwaited = isNew || (isKept && isToldMore);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;

@@ -16,6 +16,28 @@ export function noSuchCall(
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
+/** What became of a call that can no longer be decided on. */
+export interface CallOutcome {
+  /** `ended`: the call was not approved or denied, and its run has ended or it needed no approval. */
+  readonly decision: 'allow' | 'deny' | 'ended';
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+const outcomeTexts = { allow: 'it was allowed', deny: 'it was denied', ended: 'it is over' } as const;
+
+export function alreadyDecided(
+  session: SessionId,
+  toolCallId: ToolCallId,
+  { decision, by, reason }: CallOutcome,
+): AgentError {
+  const who = by === undefined ? '' : ` by ${by}`;
+  const why = reason === undefined ? '' : ` (${reason})`;
+  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: ${outcomeTexts[decision]}${who}${why}. This answer has no effect`;
+  const place = { session, toolCallId, decision, ...(by !== undefined && { by }) };
+  return new AgentError('already_decided', message, place);
+}
+
 export function notUnderstood(session: SessionId, types: readonly string[]): AgentError {
   const message = `Cannot run session ${session}: it contains ${types.join(', ')}, which this version does not support. Use a later version`;
   return new AgentError('not_understood', message, { session });
