@@ -51,7 +51,7 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
     bad_records: 'invalid',
     closed: 'unavailable',
   },
-  AgentError: { no_such_call: 'bad_state', run_over: 'bad_state' },
+  AgentError: { no_such_call: 'bad_state', already_decided: 'conflict', run_over: 'bad_state' },
   ProtocolError: { too_large: 'too_large' },
 };
 

@@ -9,12 +9,15 @@ import {
   type SessionId,
   sessionId,
   type TraceContext,
+  toArray,
 } from '@millrace/core';
 import { type Clock, type Driver, type Log, LogError } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { journalClosed, journalError, turnFinished } from './journal-errors.ts';
 import {
+  type CallDecision,
+  decisionOn,
   emptyJournalState,
   foldJournal,
   type JournalState,
@@ -58,6 +61,29 @@ export interface OpenWork {
   readonly commands: readonly QueuedCommand[];
   /** Commands that a run of an agent loop must be started for. */
   readonly runnable: readonly QueuedCommand[];
+}
+
+/** What is known about a call that somebody decides on. */
+export interface CallStatus {
+  readonly isAsked: boolean;
+  /** True if the command with this key decided on a call before. */
+  readonly isRepeat: boolean;
+  /** True if a decision on the call is on the log and was not read yet. */
+  readonly isSubmitted: boolean;
+  /** `open`: the call of the last run has no result yet. Undefined if there is no such call. */
+  readonly call: 'open' | 'over' | undefined;
+  readonly decision: CallDecision | undefined;
+}
+
+/** Finds a call in the transcript. The last items come first, because calls are decided soon. */
+function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['call'] {
+  for (const item of toArray(items).toReversed())
+    for (const { part } of item.parts) {
+      if (part?.kind === 'tool_result' && part.toolCallId === toolCallId) return 'over';
+      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId)
+        return run !== undefined && item.run === run ? 'open' : 'over';
+    }
+  return undefined;
 }
 
 /**
@@ -107,6 +133,20 @@ export class LocalJournal implements TaskJournal {
       isRunOpen,
       isTurnOpen: turn !== undefined,
       runnable: runnableCommands(this.#state),
+    };
+  }
+
+  /** Returns whether a call waits for a decision, and what was decided, after reading the log. */
+  async callStatus(toolCallId: string, key: string): Promise<CallStatus> {
+    await this.#refresh();
+    const { state } = this.#folder;
+    const { decisions, commands } = this.#state;
+    return {
+      isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
+      isRepeat: decisions.some((made) => made.key === key),
+      isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
+      call: findCall(state, toolCallId),
+      decision: decisionOn(this.#state, toolCallId),
     };
   }
 
