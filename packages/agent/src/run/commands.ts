@@ -47,10 +47,7 @@ export class CommandHandler {
   }
 
   /** A command that this version cannot handle must not wait for ever. The log says why it did not. */
-  #refuse(
-    key: string,
-    command: Extract<QueuedCommand['command'], { readonly type: 'unknown' | 'unreadable' }>,
-  ): Promise<void> {
+  #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
     const [code, why] =
       command.type === 'unknown'
         ? ['unknown_command', `${unknownCommandText(command.given)}. Use submitCommand, which checks`]

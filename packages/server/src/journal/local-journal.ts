@@ -1,6 +1,7 @@
 import {
   type Batch,
   type DraftRecord,
+  type ErrorInfo,
   Folder,
   type FoldState,
   type Ids,
@@ -216,8 +217,9 @@ export class LocalJournal implements TaskJournal {
     return started;
   }
 
-  async consume(key: string): Promise<void> {
-    await this.append([{ turn: 0, attempt: 0, fact: { type: 'command_consumed', key } }]);
+  async consume(key: string, error?: ErrorInfo): Promise<void> {
+    const fact = { type: 'command_consumed', key, ...(error && { error }) } as const;
+    await this.append([{ turn: 0, attempt: 0, fact }]);
   }
 
   async close(): Promise<void> {

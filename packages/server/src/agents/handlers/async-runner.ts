@@ -3,6 +3,7 @@ import type { AsyncAgent, HandlerContext } from '../../contract/served-agent.ts'
 import { errorCode, errorReason } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { JournalTurn } from '../../contract/task-journal.ts';
+import { unknownCommand } from '../../journal/journal-errors.ts';
 import { type QueuedCommand, traceIn, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
 import { abandonTurn, closeTurn, interrupted } from '../../journal/turn-closing.ts';
@@ -94,11 +95,19 @@ export class AsyncRunner {
       const { stored, resolved } = running;
       const handler = this.#handlerOf(next, stored, resolved.agent);
       if (handler === undefined) {
-        await journal.consume(next.key);
+        await this.#consumeUnhandled(journal, next);
         return true;
       }
       return this.#handle({ ...stored, ...resolved, journal, signal }, handler, next);
     });
+  }
+
+  /** Removes a command that has no handler. One of an unknown type leaves an error on the log. */
+  async #consumeUnhandled(journal: LocalJournal, next: QueuedCommand): Promise<void> {
+    if (next.command['type'] === taskCreateCommand.type) return journal.consume(next.key);
+    const error = unknownCommand(next);
+    this.#options.onDiagnostic(`Task ${journal.taskId}: ${error.message}`);
+    await journal.consume(next.key, error);
   }
 
   /**
