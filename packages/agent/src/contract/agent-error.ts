@@ -24,6 +24,8 @@ export type AgentErrorCode =
   | 'run_over'
   /** The run was left with the `leave` signal and can be resumed. */
   | 'left'
+  /** The log is full. `place.through` is the last offset that is stored. */
+  | 'storage_full'
   /** A bug in the loop: it makes no progress. */
   | 'stuck'
   /** The session cannot be replayed, because some of its deltas are gone. */

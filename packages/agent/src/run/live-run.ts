@@ -51,7 +51,14 @@ import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
-import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
+import {
+  itemIdUsed,
+  noOutput,
+  notUnderstood,
+  outcomeUnknown,
+  runLeft,
+  withStoredPart,
+} from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -210,7 +217,7 @@ export class LiveRun implements Run {
       result = await this.#drive(driver);
     } catch (error) {
       this.#opened.reject(error);
-      result = failedResult(this.session, error);
+      result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
       this.#ended.abort();

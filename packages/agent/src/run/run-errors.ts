@@ -1,4 +1,4 @@
-import type { ItemId, RunId, SessionId, ToolCallId } from '@millrace/core';
+import { type ItemId, isMillraceError, type RunId, type SessionId, type ToolCallId } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 
 export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
@@ -51,6 +51,17 @@ export function runOver(session: SessionId, runId: RunId): AgentError {
 export function runLeft(session: SessionId, runId: RunId): AgentError {
   const message = `Run ${runId} of session ${session} was left unfinished. Resume the session to continue it`;
   return new AgentError('left', message, { session, runId });
+}
+
+/**
+ * The error of a run whose log is full: what is stored, and how to continue. Other errors are returned
+ * as they are. The message of the log has the path of its file, so it is only the cause.
+ */
+export function withStoredPart(session: SessionId, through: number, error: unknown): unknown {
+  if (!isMillraceError(error) || error.code !== 'storage_full') return error;
+  const stored = through === 0 ? 'Nothing of it is' : `Its records up to offset ${through} are`;
+  const message = `Cannot continue session ${session}: the storage of its log is full. ${stored} stored, and nothing after them. Make room, then resume the session`;
+  return new AgentError('storage_full', message, { session, through }, { cause: error });
 }
 
 export function noOutput(agent: string): AgentError {

@@ -104,6 +104,8 @@ export type RowsErrorCode =
   | 'closed'
   /** The disk or the file failed. */
   | 'storage'
+  /** The disk is full. Nothing of this write was stored. */
+  | 'storage_full'
   | 'corrupt'
   /** A later version of Millrace wrote the store. */
   | 'too_new';

@@ -62,8 +62,16 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
 export function asServerError(error: unknown): ServerError | undefined {
   if (error instanceof ServerError) return error;
   if (!isMillraceError(error)) return undefined;
+  if (error.code === 'storage_full') return storageFull(error);
   const code = serverCodes[error.name]?.[error.code];
   return code && new ServerError(code, error.message, error.place, { cause: error });
+}
+
+/** The message of the store has the path of its file, so it does not reach clients. */
+function storageFull(cause: Error): ServerError {
+  const message =
+    'Cannot store this: the storage of the server is full. Nothing of this write was stored, and everything before it is. Try again when the operator has made room';
+  return new ServerError('storage_full', message, {}, { cause });
 }
 
 /** The error for a body with more bytes than `maxBodyBytes`. */

@@ -23,6 +23,7 @@ import { AgentNetwork } from '../network/agent-network.ts';
 import { AgentKeys } from '../stores/agent-keys.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
+import { StorageHealth } from '../stores/storage-health.ts';
 import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
 import { eventService } from '../stores/task-events.ts';
 import { failedIfRunning } from '../stores/task-status.ts';
@@ -70,6 +71,8 @@ export interface TaskServiceOptions {
 }
 
 export interface RunningTaskService extends TaskService {
+  /** Whether the stores accept writes. */
+  readonly storage: StorageHealth;
   /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
   /** Resumes the work that crashed or closed processes left. */
@@ -94,10 +97,12 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     failInterrupted({ taskId, epoch }, tasks, directory);
   const journals = new JournalPool({ log, clock, ids, idleMs, leaseWaitMs, onRepaired });
   const queues = new TaskQueues(clock, graceMs);
+  const storage = new StorageHealth({ log, rows, clock, ids, onDiagnostic });
   const spans = spanService(rows, () => spanId(ids.execution()));
   const trackers = trackerService(rows);
   const shared: RunnerOptions = {
     ...{ log, rows, clock, ids, spans, trackers, tasks, journals, queues, graceMs, onDiagnostic },
+    storage,
     exporter: options.exporter,
   };
   const sync = new SyncRunner(shared);
@@ -123,7 +128,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     if (stored.agentId !== agentId) throw notFoundError('agent', agentId);
   };
   return {
-    changes,
+    ...{ changes, storage },
     agents: agentService({
       ...{ rows, agents, tasks, directory, keys, network },
       onTokenRevoked: options.onTokenRevoked ?? (() => {}),

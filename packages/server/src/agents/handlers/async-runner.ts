@@ -62,7 +62,7 @@ export class AsyncRunner {
   }
 
   async #drain(taskId: string): Promise<void> {
-    const { queues, onDiagnostic } = this.#options;
+    const { queues, storage, onDiagnostic } = this.#options;
     try {
       for (let resumeIfInterrupted = true; resumeIfInterrupted; ) {
         this.#draining.set(taskId, false);
@@ -70,6 +70,7 @@ export class AsyncRunner {
         resumeIfInterrupted ||= this.#draining.get(taskId) === true;
       }
     } catch (error) {
+      storage.report(error);
       if (!queues.isClosing)
         onDiagnostic(`Task ${taskId}: cannot deliver queued events: ${errorReason(error)}`);
     } finally {

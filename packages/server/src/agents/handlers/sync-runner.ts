@@ -1,6 +1,7 @@
 import {
   emptyState,
   type FoldState,
+  isMillraceError,
   type RunId,
   runId,
   sessionId,
@@ -117,7 +118,7 @@ export class SyncRunner {
     signal: AbortSignal,
     { begin, lost }: AnswerStart,
   ): Promise<void> {
-    const { ids, clock, graceMs, tasks } = this.#options;
+    const { ids, clock, graceMs, tasks, storage, onDiagnostic } = this.#options;
     const message = messageDrafts(content, ids);
     // First ends what a crashed process left open, so that this answer does not count as the failed
     // one.
@@ -149,7 +150,12 @@ export class SyncRunner {
       exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
       this.#warn(taskId, end.warnings);
     } catch (error) {
-      await this.#fail({ taskId, epoch }, `Cannot store the answer: ${errorReason(error)}`);
+      storage.report(error);
+      const reason = isFull(error) ? 'the storage of the server is full' : errorReason(error);
+      await this.#fail({ taskId, epoch }, `Cannot store the answer: ${reason}`).catch(
+        (problem: unknown) =>
+          onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(problem)}`),
+      );
       await abandonTurn(journal, turn);
       throw error;
     } finally {
@@ -187,6 +193,11 @@ export class SyncRunner {
     const summary = counted.map(([name, count]) => `${count} ${name}`).join(', ');
     this.#options.onDiagnostic(`Task ${taskId}: the agent sent irregular updates: ${summary}`);
   }
+}
+
+/** The message of a full store has the path of its file, which clients must not see. */
+function isFull(error: unknown): boolean {
+  return isMillraceError(error) && error.code === 'storage_full';
 }
 
 function runningIfUsable(

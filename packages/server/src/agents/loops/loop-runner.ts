@@ -9,9 +9,11 @@ import { type JsonObject, sessionId } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
+import { RowsError } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
-import { errorReason } from '../../contract/server-error.ts';
+import { errorReason, ServerError } from '../../contract/server-error.ts';
 import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
+import type { TaskStatus } from '../../contract/task.ts';
 import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
@@ -28,6 +30,7 @@ import {
   answerFromLog,
   answerLost,
   answerNotStarted,
+  answerNotStored,
   messageWithdrawn,
 } from '../answers.ts';
 import type { RunnerOptions } from '../runner-options.ts';
@@ -148,11 +151,10 @@ export class LoopRunner {
     // The order matters: submit first, then set the status. A run that ends in another process does
     // the opposite: it sets its status, then reads the log. So either that run finds the command, or
     // this code sees that the run has ended.
-    const { status } = await tasks.setStatus(
-      task.id,
-      (now) => statusAfterCommand(task.id, now, isSilent),
-      null,
-    );
+    const next = (now: TaskStatus) => statusAfterCommand(task.id, now, isSilent);
+    const { status } = await tasks.setStatus(task.id, next, null).catch((error: unknown) => {
+      throw halfStored(task.id, offset, error);
+    });
     // An abort of an idle session has nothing to stop, and it does not start a run.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
     else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
@@ -248,7 +250,12 @@ export class LoopRunner {
     const result = await run.result;
     const epoch = await claimed;
     if (result.stop.cause === 'left') return;
-    await applyRunResult(this.#options.tasks, taskId, result, epoch);
+    this.#options.storage.report(result.cause);
+    await applyRunResult(this.#options.tasks, taskId, result, epoch).catch((error: unknown) => {
+      // The log has the run, so the next scan finds it.
+      this.#options.storage.report(error);
+      this.#options.onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(error)}`);
+    });
     // From here on, a new command wakes the loop. Commands that came earlier are found below.
     this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
@@ -292,7 +299,9 @@ export class LoopRunner {
     if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId))) return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
-    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : answerLost(taskId, why)));
+    const lost = () =>
+      stop.cause === 'storage_full' ? answerNotStored(taskId, why) : answerLost(taskId, why);
+    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : lost()));
   }
 
   /** Continues for commands that came while the run ended. */
@@ -334,6 +343,14 @@ export class LoopRunner {
     const read = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, read, loopJournalOptions);
   }
+}
+
+/** The command is on the log, but the row of the task could not be written. */
+function halfStored(task: string, offset: number, error: unknown): unknown {
+  if (!(error instanceof RowsError) || error.code !== 'storage_full') return error;
+  const message = `Cannot store the status of task ${task}: the storage of the server is full. The command is stored at offset ${offset}, and is handled when the operator has made room. A repeat with the same key has no further effect`;
+  const details = { stored: 'command', offset };
+  return new ServerError('storage_full', message, { task }, { cause: error, details });
 }
 
 function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer {

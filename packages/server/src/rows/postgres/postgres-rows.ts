@@ -274,6 +274,7 @@ const rowsErrorCodes: readonly RowsErrorCode[] = [
   'corrupt',
   'too_new',
   'fenced',
+  'storage_full',
 ];
 
 /** Runs the work and converts database errors to `RowsError`. */

@@ -265,7 +265,7 @@ const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorM
   [8, ['storage', 'it is read-only; grant write permission for the file and its folder']],
   [10, ['storage', 'the disk reported an error; check the disk']],
   [11, damaged],
-  [13, ['storage', 'the disk is full; free some space']],
+  [13, ['storage_full', 'the disk is full. Nothing of this write was stored; make room']],
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [26, ['corrupt', 'it is not a database; check the path']],
