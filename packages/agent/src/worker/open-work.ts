@@ -86,7 +86,7 @@ export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWo
   }
   const queued = activeCommands(loop.commands).map(({ command }) => command.type);
   // While a call waits for an approval, messages wait too.
-  const waiting = loop.turn === undefined ? ['unknown'] : ['unknown', 'message', 'compact'];
+  const waiting = loop.turn === undefined ? [] : ['message', 'compact'];
   const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
   return { agent, isRunnable };
 }
