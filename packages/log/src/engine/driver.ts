@@ -2,8 +2,8 @@ import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../contract/log.ts';
 import { closedError, LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
-import { andThen, type StoreTransaction } from '../storage/record-store.ts';
 import { incarnationText } from '../storage/incarnation.ts';
+import { andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { type AddedRecords, addRecords } from './append-records.ts';
 import { assertIsDriver, LeaseKeeper } from './lease.ts';
@@ -224,8 +224,8 @@ export class StoreDriver implements Driver {
   }
 
   #withRenewedLease(row: SessionRow): SessionRow {
-    const expiresAt = this.#context.clock.now() + this.#leaseMs;
-    return { ...row, lease: row.lease && { ...row.lease, expiresAt } };
+    const times = this.#context.leases.times(this.#leaseMs);
+    return { ...row, lease: row.lease && { ...row.lease, ...times } };
   }
 
   #requireLease(tx: StoreTransaction): SessionRow {

@@ -2,6 +2,7 @@ import type { Bus } from '../contract/bus.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { assertNames } from '../engine/check-options.ts';
+import { LeaseJudge } from '../engine/lease-clock.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
@@ -119,11 +120,10 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const writer = new PostgresWriter(database, { onPoint, clock: serverClock });
     const commits = new PrefetchCommitQueue({ writer, clock, intervalMs, onPoint });
     const listener = new ChangeListener(database, writer.id, pollIntervalMs);
-    const reader = new PostgresReader(database, listener);
-    super(new LogContext(reader, commits, new FeedRegistry(reader, bus), clock), {
-      process: ownProcess,
-      isAlive: isHolderAlive,
-    });
+    const reader = new PostgresReader(database, listener, serverClock);
+    const feeds = new FeedRegistry(reader, bus);
+    const leases = new LeaseJudge({ clock, isAlive: isHolderAlive });
+    super(new LogContext({ reader, commits, feeds, clock, leases }), { process: ownProcess });
     this.#database = database;
     this.#commits = commits;
     this.#clock = clock;

@@ -7,7 +7,8 @@ import type { SessionRow } from '../storage/rows.ts';
 import { fromColumns } from '../storage/session-row.ts';
 import type { ChangeListener } from './change-listener.ts';
 import type { LogDatabase } from './database/log-database.ts';
-import type { FoundSession } from './database/statements.ts';
+import type { FoundSession, ListedSession } from './database/statements.ts';
+import type { ServerClock } from './server-clock.ts';
 
 /** Rows per query, for records and for sessions. */
 const chunksPerQuery = 500;
@@ -29,10 +30,13 @@ export class PostgresReader implements LogReader {
   readonly #database: ReadableDatabase;
   readonly #listener: ChangeSource;
   readonly #loader: SessionLoader;
+  /** Set to the server's time with each list, because a list depends on leases. */
+  readonly #clock: ServerClock | undefined;
 
-  constructor(database: ReadableDatabase, listener: ChangeSource) {
+  constructor(database: ReadableDatabase, listener: ChangeSource, clock?: ServerClock) {
     this.#database = database;
     this.#listener = listener;
+    this.#clock = clock;
     this.#loader = new SessionLoader(async (sessions) => {
       const sql = () => database.statements.sessionsById;
       const name = 'millrace sessions';
@@ -54,7 +58,8 @@ export class PostgresReader implements LogReader {
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
       const count = Math.min(sessionsPerQuery, limit - found.length);
-      const page = await this.#database.read<FoundSession>(sql, [after, isClosed, count]);
+      const page = await this.#database.read<ListedSession>(sql, [after, isClosed, count]);
+      if (page[0] !== undefined) this.#clock?.set(page[0].now);
       for (const fields of page) found.push(toRow(fields));
       if (page.length < count) break;
       after = page.at(-1)?.id ?? after;

@@ -78,7 +78,7 @@ describe('a transaction with one job that is too large for the file', () => {
     await Promise.allSettled(appends);
     const [second, refused, third] = appends;
     await submitted;
-    await expect(refused).rejects.toMatchObject({ code: 'storage' });
+    await expect(refused).rejects.toMatchObject({ code: 'storage_full' });
     expect(points.count('after-tell')).toBe(appended + 2);
     expect(first).toMatchObject({ after: 0, through: 1 });
     expect(await second).toMatchObject({ after: 1, through: 2, records: [{ offset: 2 }] });
@@ -110,10 +110,10 @@ describe('a transaction with one job that is too large for the file', () => {
     await Promise.allSettled(appends);
     const [before, refused, after, closed, beside] = appends;
     expect(await before).toMatchObject({ after: 0, through: 1 });
-    await expect(refused).rejects.toMatchObject({ code: 'storage' });
-    await expect(after).rejects.toMatchObject({ code: 'storage' });
-    await expect(closed).rejects.toMatchObject({ code: 'storage' });
-    expect(await driver.lost).toMatchObject({ code: 'storage' });
+    await expect(refused).rejects.toMatchObject({ code: 'storage_full' });
+    await expect(after).rejects.toMatchObject({ code: 'storage_full' });
+    await expect(closed).rejects.toMatchObject({ code: 'storage_full' });
+    expect(await driver.lost).toMatchObject({ code: 'storage_full' });
     expect(await beside).toMatchObject({ through: 1 });
     expect(await offsets(log, session)).toEqual([1]);
     expect(await log.info(session)).toMatchObject({ isClosed: false });
@@ -145,6 +145,8 @@ describe('whether a process is alive', () => {
   test('is false after the machine was restarted', () => {
     expect(isProcessAlive({ ...here, boot: 'an earlier one' })).toBe(false);
     expect(isProcessAlive({ ...here, boot: 'an earlier one', space: 'pid:[1]' })).toBe(false);
+    // 21.C: a container has another host name after the machine was restarted.
+    expect(isProcessAlive({ ...here, boot: 'an earlier one', host: 'another' })).toBe(false);
   });
 
   test('is false for a process that has ended', async () => {

@@ -38,7 +38,10 @@ export interface Origin {
 
 export interface LeaseRow {
   readonly holder: string;
+  /** Milliseconds since 1970. It decides only if there are no `ticks`. */
   readonly expiresAt: number;
+  /** The same moment by a clock that nobody can set. Absent if the lease does not expire. */
+  readonly ticks?: LeaseTicks | undefined;
   /** The process that holds the lease, if known. */
   readonly process: ProcessIdentity | undefined;
   /**
@@ -46,6 +49,14 @@ export interface LeaseRow {
    * that were stored before incarnations existed.
    */
   readonly incarnation?: number | undefined;
+}
+
+/** When a lease expires, by a clock that nobody can set. */
+export interface LeaseTicks {
+  /** The id of the clock. Times of different clocks cannot be compared. */
+  readonly clock: string;
+  readonly expiresAt: number;
+  readonly leaseMs: number;
 }
 
 /** Identifies a process, so that its end can be detected on the same machine. */

@@ -3,6 +3,9 @@ import type { SessionColumns } from '../../storage/session-row.ts';
 /** A session's columns as a query returns them, with the incarnation of the log. */
 export type FoundSession = SessionColumns & { readonly incarnation: number };
 
+/** A session of a list, with the time of the server when it was read. */
+export type ListedSession = FoundSession & { readonly now: number };
+
 /** The columns in the order in which they are written, with their types. */
 export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
   ['id', 'text'],
@@ -67,6 +70,9 @@ type StatementName =
   | 'forgottenBlobs'
   | 'dropForgottenHolds';
 
+/** The server's clock in milliseconds since 1970. It moves on during a transaction. */
+export const serverTime: string = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
+
 export type Statements = { readonly [Name in StatementName]: string } & {
   readonly dropOwned: readonly string[];
 };
@@ -90,9 +96,9 @@ export function statementsIn(schema: string): Statements {
     stampOf: `SELECT commits FROM ${table('log_writers')} WHERE id = $1 FOR UPDATE`,
     dropWriter: `DELETE FROM ${table('log_writers')} WHERE id = $1`,
     sessionsById: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
-    list: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')}
+    list: `SELECT ${columns}, ${incarnation}, ${serverTime} AS now FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2) ORDER BY id LIMIT $3`,
-    listWithWork: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')}
+    listWithWork: `SELECT ${columns}, ${incarnation}, ${serverTime} AS now FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2)
         AND NOT is_closed AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT $3`,
     nextEpochs: `SELECT nextval('${table('drivers')}') AS number FROM generate_series(1, $1)`,
