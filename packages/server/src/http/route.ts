@@ -7,9 +7,9 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { StorageHealth } from '../stores/storage-health.ts';
 import { openObjectsIn } from './open-objects.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -150,6 +150,10 @@ const headerDocs = {
   'last-event-id': {
     description:
       'The id of the last received event. The stream continues after it. Takes precedence over `from`',
+    schema: { type: 'string', maxLength: 64 },
+  },
+  range: {
+    description: 'One range of bytes, for example `bytes=0-1023`. Default: all bytes',
     schema: { type: 'string', maxLength: 64 },
   },
 } as const;

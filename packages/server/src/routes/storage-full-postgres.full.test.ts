@@ -71,7 +71,10 @@ describeOnPostgres()('on Postgres', () => {
     await admin.query(fillDisk);
     const refused = await send();
     expect(refused.error).toMatchObject({
-      ...{ data: { code: 'storage_full' }, message: expect.stringContaining('Nothing of this write') },
+      ...{
+        data: { code: 'storage_full' },
+        message: expect.stringContaining('Nothing of this write'),
+      },
     });
     expect(await isReady()).toBe(503);
     expect(lines.join('\n')).toContain('its storage is full');

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg';
 import { LogError } from '../../contract/log-error.ts';
@@ -55,7 +56,10 @@ export class Database {
     this.#pool.on('error', () => {});
     // A connection that breaks during a query rejects that query. Without a listener, the error
     // event would end the process.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => {});
+      guardParser(client);
+    });
   }
 
   /** The database and its schema. The schema is certain only after `ready`. */
@@ -255,10 +259,36 @@ async function connect(target: Target, config: { pipeline?: boolean } = {}): Pro
   client.on('error', () => {});
   try {
     await client.connect();
+    guardParser(client);
     return client;
   } catch (error) {
     await waitBriefly(client.end());
     throw error;
+  }
+}
+
+/** The part of a client that its types lack: the socket, whose data the driver parses. */
+interface ClientSocket {
+  readonly connection?: { readonly stream?: Socket };
+}
+
+/**
+ * Lets an error in the driver's parser end the connection, and thus its query. The parser runs in an
+ * event handler of the socket, so the error would otherwise end the process. An example is an answer
+ * that is longer than the longest text.
+ */
+function guardParser(client: ClientBase): void {
+  const { stream } = (client as ClientBase & ClientSocket).connection ?? {};
+  if (stream === undefined) return;
+  for (const parse of stream.listeners('data')) {
+    stream.on('data', (bytes) => {
+      try {
+        parse.call(stream, bytes);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    stream.off('data', parse as (bytes: Buffer) => void);
   }
 }
 

@@ -55,12 +55,12 @@ type StatementName =
   | 'chunksAfter'
   | 'page'
   | 'usesOf'
-  | 'blob'
   | 'blobSlice'
   | 'write'
   | 'dropChunks'
   | 'dropSessions'
   | 'putBlob'
+  | 'putBlobPiece'
   | 'holdBlobs'
   | 'changeHolds'
   | 'dropHolds'
@@ -119,8 +119,13 @@ export function statementsIn(schema: string): Statements {
         FROM ${table('chunks')} WHERE made = s.made AND last > $2 ORDER BY last LIMIT $3
       ) c ON true WHERE s.id = $1 ORDER BY c.last`,
     usesOf: `SELECT hash, count FROM ${table('blob_uses')} WHERE made = $1`,
-    blob: `SELECT bytes FROM ${table('blobs')} WHERE hash = $1`,
-    blobSlice: `SELECT substring(bytes FROM $2 FOR $3) AS bytes FROM ${table('blobs')} WHERE hash = $1`,
+    /** Postgres counts bytes from 1. The pieces are $4 to $5, and the slice starts at $6 in them. */
+    blobSlice: `SELECT coalesce(length, octet_length(bytes)) AS length, CASE
+        WHEN length IS NULL THEN substring(bytes FROM $2::int FOR $3::int)
+        ELSE substring((SELECT string_agg(p.bytes, ''::bytea ORDER BY piece)
+          FROM ${table('blob_pieces')} p WHERE p.hash = b.hash AND piece BETWEEN $4 AND $5)
+          FROM $6::int FOR $3::int)
+      END AS bytes FROM ${table('blobs')} b WHERE hash = $1`,
     /**
      * Writes sessions, chunks, producers and commands in one statement. Listeners are notified at
      * the commit. Returns the version of the tables.
@@ -157,7 +162,8 @@ export function statementsIn(schema: string): Statements {
       (name) => `DELETE FROM ${table(name)} WHERE made = ANY ($1::bigint[])`,
     ),
     dropSessions: `DELETE FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
-    putBlob: `INSERT INTO ${table('blobs')} VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+    putBlob: `INSERT INTO ${table('blobs')} VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING hash`,
+    putBlobPiece: `INSERT INTO ${table('blob_pieces')} VALUES ($1, $2, $3)`,
     holdBlobs: `INSERT INTO ${table('blob_holds')} (hash, count, put_at)
       SELECT hash, greatest(added, least_count), put_at
       FROM ${arrays(['text', 'bigint', 'bigint', 'double precision'], 1)}
