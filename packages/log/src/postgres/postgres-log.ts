@@ -26,6 +26,12 @@ export interface PostgresLogOptions {
    */
   readonly url: string;
   /**
+   * Connection URL of the server itself, if `url` is that of a connection pooler such as PgBouncer in
+   * transaction mode. It is used only for notifications, with one connection while there are
+   * followers. Default: `url`, or polling if a pooler answers there.
+   */
+  readonly directUrl?: string | undefined;
+  /**
    * The schema of the tables. It is created if it does not exist. It must not have the name of the
    * database user: Postgres would create the tables of your application in it. Default:
    * `millrace_log`, or `millrace` if an earlier version has created the tables there.
@@ -97,7 +103,7 @@ const unreferencedBlobMs = 24 * 3_600_000;
  */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
   assertNames('postgresLog', options, {
-    ...{ url: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
+    ...{ url: true, directUrl: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
     ...{ retryMs: true, maxReaders: true, pollIntervalMs: true, onPoint: true },
   });
   return new PostgresStoreLog(options);
@@ -114,7 +120,11 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const { retryMs = 15_000, maxReaders = 4, pollIntervalMs = 1000 } = options;
     const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
     const formerSchema = options.schema === undefined ? earlierDefault : undefined;
-    const database = new LogDatabase({ target, formerSchema, retryMs, maxReaders });
+    const { directUrl } = options;
+    // Throws if the URL is not valid.
+    if (directUrl !== undefined) targetOf('a log', directUrl, target.schema);
+    const access = { target, formerSchema, directUrl };
+    const database = new LogDatabase({ ...access, retryMs, maxReaders });
     const serverClock = new ServerClock();
     const clock = options.clock ?? serverClock;
     const writer = new PostgresWriter(database, { onPoint, clock: serverClock });

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg';
 import { LogError } from '../../contract/log-error.ts';
+import { beginTransaction } from './advisory-locks.ts';
 import { type FormerSchema, findSchema, migrate } from './migrate.ts';
 import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
 import type { Target } from './target.ts';
@@ -17,6 +18,11 @@ export interface DatabaseOptions {
    * Default: none.
    */
   readonly formerSchema?: FormerSchema | undefined;
+  /**
+   * Connection URL past a connection pooler, for notifications. Default: the URL of `target`, unless a
+   * pooler answers there.
+   */
+  readonly directUrl?: string | undefined;
   /** SQL scripts. Each one migrates the tables from the previous version to the next. */
   readonly migrations: readonly string[];
   /** Called once when the tables exist in the current version. Default: nothing. */
@@ -42,6 +48,7 @@ export class Database {
   #ready: Promise<void> | undefined;
   /** A server that never answered is not retried, because the URL may be wrong. */
   #hasAnswered = false;
+  #isPooled = false;
   /** Number of operations without an answer. */
   #pendingQueries = 0;
   /** Deadline for retries once the database is about to close. */
@@ -72,6 +79,14 @@ export class Database {
     return this.#closed.signal.aborted;
   }
 
+  /**
+   * True if a connection pooler may give each transaction another connection. Nothing that belongs to
+   * a connection can be used then, such as named statements. Known after `ready`.
+   */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
   /** Resolves when the tables exist in the current version. */
   ready(): Promise<void> {
     this.#ready ??= this.#setUp().catch((error: unknown) => {
@@ -84,17 +99,17 @@ export class Database {
 
   /**
    * Runs a query on a connection of the pool and retries if the connection is lost. Use it only for
-   * queries that change nothing. A query with a name becomes a prepared statement. `sql` is called
-   * when the schema is known.
+   * queries that change nothing. A query with a name becomes a prepared statement, unless there is a
+   * connection pooler. `sql` is called when the schema is known.
    */
   read<Row>(
     sql: string | (() => string),
     values: readonly unknown[],
     name?: string,
   ): Promise<readonly Row[]> {
-    const named = name === undefined ? {} : { name };
     return this.withRetries(async () => {
       await this.ready();
+      const named = name === undefined || this.#isPooled ? {} : { name };
       const text = typeof sql === 'string' ? sql : sql();
       const { rows } = await this.#pool.query({ text, values: [...values], ...named });
       return rows as readonly Row[];
@@ -111,7 +126,7 @@ export class Database {
       const client = await this.#pool.connect();
       const ask: Query = async (sql, values) => (await client.query(sql, [...values])).rows;
       try {
-        await client.query('BEGIN');
+        await client.query(beginTransaction);
         const value = await work(ask);
         await this.#commit(client);
         client.release();
@@ -140,6 +155,20 @@ export class Database {
   async connect(config: { readonly pipeline?: boolean } = {}): Promise<Connection> {
     await this.ready();
     return connect(this.target, config);
+  }
+
+  /**
+   * Opens a separate connection for notifications. Undefined if a connection pooler answers, because
+   * it does not pass notifications on.
+   */
+  async connectDirectly(): Promise<Connection | undefined> {
+    await this.ready();
+    const { directUrl } = this.#options;
+    if (directUrl === undefined && this.#isPooled) return undefined;
+    const client = await connect({ ...this.target, url: directUrl ?? this.target.url });
+    if (!(await isPooled(client))) return client;
+    await waitBriefly(client.end());
+    return undefined;
   }
 
   /** True if no operation is pending. */
@@ -199,6 +228,7 @@ export class Database {
     const client = await connect(this.target);
     try {
       this.#hasAnswered = true;
+      this.#isPooled = await isPooled(client);
       const { formerSchema, migrations, onReady } = this.#options;
       this.#target = await findSchema(client, this.#options.target, formerSchema);
       await migrate(client, this.#target, migrations);
@@ -216,12 +246,6 @@ function closedDatabase({ what }: Target, cause?: unknown): LogError {
 
 /** Query timeout, for servers that are stopped or unreachable. */
 const answerTimeoutMs = 30_000;
-/** How long a stalled process can block a session inside a transaction. */
-const idleInTransactionMs = 5_000;
-/**
- * Longer than `idleInTransactionMs`, so that a process that waits for a stalled one gets the lock.
- */
-const lockTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 const int8 = 20;
@@ -233,12 +257,17 @@ const numbers = {
 };
 
 /**
- * A client with two methods that the driver's types lack: they control whether the connection keeps
+ * A client with what the driver's types lack. `ref` and `unref` control whether the connection keeps
  * the process alive.
  */
-export type Connection = Client & { ref(): void; unref(): void };
+export type Connection = Client & {
+  ref(): void;
+  unref(): void;
+  /** The process number that the server told when the connection was opened. */
+  readonly processID?: number;
+};
 
-/** The settings of every connection. */
+/** The settings of every connection. Poolers refuse those that belong to a session of the server. */
 function clientConfig(target: Target): ClientConfig {
   return {
     connectionString: target.url,
@@ -247,9 +276,16 @@ function clientConfig(target: Target): ClientConfig {
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: answerTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
   };
+}
+
+/**
+ * True if a connection pooler answers. A server tells its process number to each client, and a pooler
+ * makes one up.
+ */
+async function isPooled(client: Connection): Promise<boolean> {
+  const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid !== client.processID;
 }
 
 /** Opens a separate connection. */

@@ -6,7 +6,7 @@ import { FetchedRows, requestedSessions } from '../../prefetch/fetched-rows.ts';
 import type { PrefetchWriter, WorkPass } from '../../prefetch/prefetch-commits.ts';
 import type { OnCommitPoint } from '../../storage/record-store.ts';
 import { channelOf, encodeNotice } from '../change-listener.ts';
-import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
+import { beginTransaction, lockKey, sortedKeys } from '../database/advisory-locks.ts';
 import { type Connection, type Query, waitBriefly } from '../database/database.ts';
 import { checkLineage } from '../database/lineage.ts';
 import type { LogDatabase } from '../database/log-database.ts';
@@ -130,8 +130,9 @@ export class PostgresWriter implements PrefetchWriter {
       [statements.write, 'millrace write'],
       [statements.sessionsById, 'millrace sessions'],
     ]);
+    const { isPooled } = this.#database;
     const ask: Query = async (text, values) => {
-      const name = names.get(text);
+      const name = isPooled ? undefined : names.get(text);
       const named = name === undefined ? {} : { name };
       return (await client.query({ text, values: [...values], ...named })).rows;
     };
@@ -172,7 +173,7 @@ export class PostgresWriter implements PrefetchWriter {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
     // A migration waits for this lock, so the version that `write` returns holds until the commit.
-    const begin = `BEGIN; SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
+    const begin = `${beginTransaction}; SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
     if (keys.length === 0) return begin;
     const list = `ARRAY[${keys.join(',')}]::bigint[]`;
     return `${begin}; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
