@@ -54,8 +54,9 @@ export class LeaseJudge {
     const { clock, leaseClock } = this.#options;
     const expiresAt = clock.now() + leaseMs;
     if (leaseClock === undefined || leaseMs === Number.POSITIVE_INFINITY) return { expiresAt };
-    const ticks = { clock: leaseClock.id, expiresAt: leaseClock.now() + leaseMs, leaseMs };
-    return { expiresAt, ticks };
+    // A whole number is shorter in the stored row, which each append writes.
+    const until = Math.floor(leaseClock.now()) + leaseMs;
+    return { expiresAt, ticks: { clock: leaseClock.id, expiresAt: until, leaseMs } };
   }
 
   /** How long the holder of the session's lease may still write. 0 if nobody holds it. */

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig, types } from 'pg';
 import { LogError } from '../../contract/log-error.ts';
-import { beginTransaction } from './advisory-locks.ts';
+import { beginTransaction, idleInTransactionMs, lockTimeoutMs } from './advisory-locks.ts';
 import { type FormerSchema, findSchema, migrate } from './migrate.ts';
 import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
 import type { Target } from './target.ts';
@@ -43,7 +43,8 @@ const closingRetryMs = 2000;
 export class Database {
   #target: Target;
   readonly #options: DatabaseOptions;
-  readonly #pool: Pool;
+  /** Set by `ready`, because its settings depend on the server. */
+  #pool: Pool | undefined;
   readonly #closed = new AbortController();
   #ready: Promise<void> | undefined;
   /** A server that never answered is not retried, because the URL may be wrong. */
@@ -57,16 +58,6 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.#target = options.target;
-    const max = options.maxReaders;
-    this.#pool = new Pool({ ...clientConfig(options.target), max, allowExitOnIdle: true });
-    // The pool removes an idle connection that breaks. The next query uses another one.
-    this.#pool.on('error', () => {});
-    // A connection that breaks during a query rejects that query. Without a listener, the error
-    // event would end the process.
-    this.#pool.on('connect', (client) => {
-      client.on('error', () => {});
-      guardParser(client);
-    });
   }
 
   /** The database and its schema. The schema is certain only after `ready`. */
@@ -85,6 +76,11 @@ export class Database {
    */
   get isPooled(): boolean {
     return this.#isPooled;
+  }
+
+  /** The statements that begin a transaction. Known after `ready`. */
+  get begin(): string {
+    return this.#isPooled ? beginTransaction : 'BEGIN';
   }
 
   /** Resolves when the tables exist in the current version. */
@@ -111,7 +107,7 @@ export class Database {
       await this.ready();
       const named = name === undefined || this.#isPooled ? {} : { name };
       const text = typeof sql === 'string' ? sql : sql();
-      const { rows } = await this.#pool.query({ text, values: [...values], ...named });
+      const { rows } = await this.#readyPool().query({ text, values: [...values], ...named });
       return rows as readonly Row[];
     });
   }
@@ -123,10 +119,10 @@ export class Database {
   transact<T>(work: (ask: Query) => Promise<T>): Promise<T> {
     return this.withRetries(async () => {
       await this.ready();
-      const client = await this.#pool.connect();
+      const client = await this.#readyPool().connect();
       const ask: Query = async (sql, values) => (await client.query(sql, [...values])).rows;
       try {
-        await client.query(beginTransaction);
+        await client.query(this.begin);
         const value = await work(ask);
         await this.#commit(client);
         client.release();
@@ -154,7 +150,7 @@ export class Database {
   /** Opens a separate connection. The caller must end it. */
   async connect(config: { readonly pipeline?: boolean } = {}): Promise<Connection> {
     await this.ready();
-    return connect(this.target, config);
+    return connect(this.target, { ...config, ...this.#timeouts });
   }
 
   /**
@@ -221,7 +217,20 @@ export class Database {
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.#closed.abort();
-    await waitBriefly(this.#pool.end());
+    if (this.#pool !== undefined) await waitBriefly(this.#pool.end());
+  }
+
+  /** A pooler refuses settings of a session when a connection starts. */
+  get #timeouts(): ClientConfig {
+    return this.#isPooled ? {} : sessionTimeouts;
+  }
+
+  #readyPool(): Pool {
+    this.#pool ??= createPool({
+      ...{ ...clientConfig(this.target), ...this.#timeouts },
+      ...{ max: this.#options.maxReaders, allowExitOnIdle: true },
+    });
+    return this.#pool;
   }
 
   async #setUp(): Promise<void> {
@@ -267,6 +276,24 @@ export type Connection = Client & {
   readonly processID?: number;
 };
 
+const sessionTimeouts: ClientConfig = {
+  lock_timeout: lockTimeoutMs,
+  idle_in_transaction_session_timeout: idleInTransactionMs,
+};
+
+function createPool(config: PoolConfig): Pool {
+  const pool = new Pool(config);
+  // The pool removes an idle connection that breaks. The next query uses another one.
+  pool.on('error', () => {});
+  // A connection that breaks during a query rejects that query. Without a listener, the error event
+  // would end the process.
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    guardParser(client);
+  });
+  return pool;
+}
+
 /** The settings of every connection. Poolers refuse those that belong to a session of the server. */
 function clientConfig(target: Target): ClientConfig {
   return {
@@ -289,7 +316,7 @@ async function isPooled(client: Connection): Promise<boolean> {
 }
 
 /** Opens a separate connection. */
-async function connect(target: Target, config: { pipeline?: boolean } = {}): Promise<Connection> {
+async function connect(target: Target, config: ClientConfig = {}): Promise<Connection> {
   const client = new Client({ ...clientConfig(target), ...config }) as Connection;
   // The next query reports the error. Without a listener, the error event would end the process.
   client.on('error', () => {});

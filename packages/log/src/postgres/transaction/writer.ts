@@ -6,7 +6,7 @@ import { FetchedRows, requestedSessions } from '../../prefetch/fetched-rows.ts';
 import type { PrefetchWriter, WorkPass } from '../../prefetch/prefetch-commits.ts';
 import type { OnCommitPoint } from '../../storage/record-store.ts';
 import { channelOf, encodeNotice } from '../change-listener.ts';
-import { beginTransaction, lockKey, sortedKeys } from '../database/advisory-locks.ts';
+import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
 import { type Connection, type Query, waitBriefly } from '../database/database.ts';
 import { checkLineage } from '../database/lineage.ts';
 import type { LogDatabase } from '../database/log-database.ts';
@@ -162,21 +162,21 @@ export class PostgresWriter implements PrefetchWriter {
    * row to lock. Returns the server's time when it has the locks. The work judges leases with it.
    */
   async #begin(client: Connection, sessions: readonly SessionId[]): Promise<number | undefined> {
-    const sql = `${this.#locks(sessions)}; SELECT ${serverTime} AS now`;
-    // The driver returns one result per statement.
-    const results: unknown = await client.query(sql);
+    // The driver returns one result per statement, and the last row is that of the last lock.
+    const results: unknown = await client.query(this.#locks(sessions));
     const last = (results as readonly { readonly rows: readonly TimeRow[] }[]).at(-1);
-    return last?.rows[0]?.now;
+    return last?.rows.at(-1)?.now;
   }
 
   #locks(sessions: readonly SessionId[]): string {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
     // A migration waits for this lock, so the version that `write` returns holds until the commit.
-    const begin = `${beginTransaction}; SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
-    if (keys.length === 0) return begin;
+    const shared = `SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
+    const begin = `${this.#database.begin}; ${shared}`;
+    if (keys.length === 0) return `${begin}, ${serverTime} AS now`;
     const list = `ARRAY[${keys.join(',')}]::bigint[]`;
-    return `${begin}; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
+    return `${begin}; SELECT pg_advisory_xact_lock(key), ${serverTime} AS now FROM unnest(${list}) key`;
   }
 
   async #finish(
