@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
 import {
   bareNames,
+  type FoundRepository,
   maxRepositories,
   type RepositorySearch,
   tooManyRepositories,
@@ -36,11 +37,12 @@ export function gitPlaces(
     if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
     if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  for (const { folder, isBare, hasGit } of repositories.find(root)) {
+  const below = repositories.find(root);
+  for (const { folder, isBare, hasGit } of below) {
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
   }
-  return { guarded: [...found], pinned: [...pinned] };
+  return { guarded: [...found], pinned: [...pinned], below };
 }
 
 /** The places of git in a workspace, as absolute paths. They need not exist. */
@@ -49,6 +51,8 @@ export interface GitPlaces {
   readonly guarded: readonly string[];
   /** No command may move or remove them. Otherwise git places would no longer be found. */
   readonly pinned: readonly string[];
+  /** The repositories in folders below. */
+  readonly below: readonly FoundRepository[];
 }
 
 /** Git refuses a repository of another user, which everybody could create in a folder like `/tmp`. */
