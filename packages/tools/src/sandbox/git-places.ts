@@ -45,6 +45,15 @@ export function gitPlaces(
   return { guarded: [...found], pinned: [...pinned], below };
 }
 
+/**
+ * Settings of other systems for version control, relative to a workspace. Mercurial and Jujutsu run
+ * programs that these name, also for commands that only show something.
+ */
+export const otherSettings: readonly string[] = [
+  ...['.hg/hgrc', '.hg/hgrc-not-shared', '.hg/sharedpath'],
+  ...['.jj/repo/config.toml', '.jj/config.toml', '.jj/workspace-config.toml'],
+];
+
 /** The places of git in a workspace, as absolute paths. They need not exist. */
 export interface GitPlaces {
   /** No command may change or create them. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -93,6 +93,15 @@ describe.for(sandboxUsers)('a command of %s creates a repository', (user) => {
     const text = await agent.run(`set -e\n${attack.command}`);
     runGitAsUser(join(agent.workspace, attack.in ?? '.'));
     expect(readdirSync(agent.outside), text).toEqual([]);
+    expect(text).toContain('The sandbox renamed');
+  });
+
+  test('attack: a command changes the settings of Mercurial and Jujutsu', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { '.hg/hgrc': 'as before', '.jj/repo/store': '' });
+    const text = await agent.run('echo evil > .hg/hgrc; echo evil > .jj/repo/config.toml');
+    expect(readFileSync(join(agent.workspace, '.hg/hgrc'), 'utf8')).toBe('as before');
+    expect(existsSync(join(agent.workspace, '.jj/repo/config.toml'))).toBe(false);
     expect(text).toContain('The sandbox renamed');
   });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } fro
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repository-search.ts';
-import { entryOf, type GitPlaces, gitPlaces } from './git-places.ts';
+import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
 export interface GuardedPath {
@@ -74,7 +74,9 @@ export function planGuards(options: PlanOptions): GuardPlan {
   const { root, canChange, repositories, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable);
   const ofGit = canChange ? gitPlaces(root, repositories, { creates: true }) : noPlaces;
-  const protect = options.protect.map((path) => resolve(root, path));
+  const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
+    resolve(root, path),
+  );
   for (const path of options.programs) planner.guard(path, 'program');
   for (const path of ofGit.pinned) planner.guard(path, 'pinned');
   for (const path of [...ofGit.guarded, ...startUp]) planner.guard(path, 'read-only');
