@@ -94,9 +94,10 @@ function addWorktree(worktree: string, search: Search): void {
   if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
 }
 
-/** A folder without these three is no repository, so a command must not remove or rename them. */
+/** A folder without these names is no repository, so a command must not remove or rename them. */
 function addBare(folder: string, search: Search): void {
-  for (const name of bareNames) search.pinned.add(join(folder, name));
+  for (const path of bareNames.map((name) => join(folder, name)))
+    if (entryOf(path) !== undefined) search.pinned.add(path);
   addRepository(folder, folder, search);
 }
 

@@ -55,6 +55,11 @@ const attacks: readonly Attack[] = [
     in: 'bare',
   },
   {
+    title: 'a folder that takes its settings from another one',
+    command: `git init -q --bare data; mkdir sub; mv data/HEAD sub; echo ../data > sub/commondir; for s in "core.bare false" "core.worktree $PWD/sub" "core.fsmonitor $PWD/evil.sh"; do git config -f data/config $s; done`,
+    in: 'sub',
+  },
+  {
     title: 'a repository with a hook',
     command: `git init -q sub; mkdir -p sub/.git/hooks; cp evil.sh sub/.git/hooks/post-index-change; (cd sub; echo a > a; git ${identity} add a)`,
     in: 'sub',
