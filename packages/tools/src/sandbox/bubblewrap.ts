@@ -170,11 +170,13 @@ class Bubblewrap implements Sandbox {
       const created = canChange && watchRepositories({ root, known: plan.repositories, search });
       const finish = async () => {
         closeSync(filter);
-        const changed = names.finish();
-        // Before the next command gets a plan, in which these repositories would be known.
-        const notes = created ? await created.finish() : [];
-        this.#leave(root, plan);
-        return [...changed, ...notes];
+        try {
+          const changed = names.finish();
+          // Before the next command gets a plan, in which these repositories would be known.
+          return [...changed, ...(created ? await created.finish() : [])];
+        } finally {
+          this.#leave(root, plan);
+        }
       };
       const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
       const program = this.#program;
