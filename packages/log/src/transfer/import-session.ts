@@ -22,9 +22,9 @@ export interface ImportOptions {
   readonly into?: string | undefined;
   /**
    * Whether the lines come from a log of yours, for example to move sessions to another store. Then
-   * approvals and an unfinished run are kept. Otherwise open and lasting approvals are removed, and
-   * an unfinished run ends, because they would let calls run that nobody here approved. Default:
-   * false.
+   * approvals, queued commands and an unfinished run are kept. Otherwise open and lasting approvals
+   * and queued commands are removed, and an unfinished run ends, because they would let calls run
+   * that nobody here approved. Default: false.
    */
   readonly isTrusted?: boolean | undefined;
 }
