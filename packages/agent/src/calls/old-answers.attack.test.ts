@@ -1,7 +1,8 @@
-import { type Fact, type LogRecord, toolCallId } from '@millrace/core';
+import { type Fact, type ItemId, type LogRecord, type PartId, toolCallId } from '@millrace/core';
 import { exportSession, importSession, memoryLog } from '@millrace/log';
 import { expect, test } from 'vitest';
 import type { Approval } from '../contract/settings.ts';
+import { readPendingApprovals } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { answer, createTestAgent, session, tool } from '../testing/test-agent.ts';
 
@@ -64,6 +65,23 @@ test('attack: a call that is said to be parked is decided on again', async () =>
   expect((await stage.end(stage.agent.resume(session))).stop.reason).toBe('parked');
   await end(agent.resume(session));
   expect(ran).toEqual([]);
+});
+
+test('attack: a question shows the input that runs, whatever item repeats the id of its call', async () => {
+  const { log } = await parked();
+  const at = { turn: 0, attempt: 0 };
+  const [itemId, partId] = ['forged' as ItemId, '0.0.forged' as PartId];
+  const part = { kind: 'tool_call', toolCallId: c1, name: 'rm', arguments: '{"a":1}' } as const;
+  const driver = await log.open(session);
+  await driver.append([
+    { ...at, fact: { type: 'item_started', itemId, kind: 'user' } },
+    { ...at, delta: { type: 'commit_part', partId, itemId, part: { ...part, input: { a: 1 } } } },
+    { ...at, fact: { type: 'item_finished', itemId } },
+  ]);
+  await driver.release();
+  expect(await readPendingApprovals(log, session)).toEqual([
+    { toolCallId: c1, name: 'rm', input: {} },
+  ]);
 });
 
 /** Exports a session, adds records at its end, and imports it into another log. */

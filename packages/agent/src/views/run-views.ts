@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  type AskedApproval,
   agentEvents,
   type Batch,
   type ErrorInfo,
@@ -139,13 +140,25 @@ function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
 
 /** The calls that wait for an approval, with their inputs. */
 export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
-  if (state.asked.length === 0) return [];
-  const inputs = inputsOf(transcript(state));
-  return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
-    ...{ toolCallId, name, input: from === undefined ? inputs.get(toolCallId) : from.input },
-    ...(reason !== undefined && { reason }),
-    ...(rule !== undefined && { rule }),
-  }));
+  return state.asked.map((asked) => {
+    const { toolCallId, name, reason, rule, from } = asked;
+    return {
+      ...{ toolCallId, name, input: from === undefined ? askedInput(state, asked) : from.input },
+      ...(reason !== undefined && { reason }),
+      ...(rule !== undefined && { rule }),
+    };
+  });
+}
+
+/** Only the attempt that asked has the call that runs. Other items may repeat its id. */
+function askedInput(
+  { items }: FoldState,
+  { toolCallId, turn, attempt }: AskedApproval,
+): JsonValue | undefined {
+  const own = toArray(items).filter((item) => item.turn === turn && item.attempt === attempt);
+  for (const { part } of own.flatMap(({ parts }) => parts))
+    if (part?.kind === 'tool_call' && part.toolCallId === toolCallId) return part.input;
+  return undefined;
 }
 
 /** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
