@@ -17,9 +17,10 @@ import {
 } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
+import { readLimits } from './read-limits.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
-import type { StreamLimits } from './stream/stream-limits.ts';
+import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
 
 /** Options of `createServer`. */
@@ -161,6 +162,8 @@ export function createServer(options: ServerOptions): Server {
   const rows = options.rows ?? memoryRows({ clock });
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
   if (operatorTokens === undefined) throw tokensMissing();
+  const limits = readLimits('limits', options.limits, defaultHttpLimits);
+  const streamLimits = readLimits('streamLimits', options.streamLimits, defaultStreamLimits);
   const secret = options.secret ?? deriveSecret(operatorTokens);
   const network = new AgentNetwork(options.agentNetworks ?? ['public']);
   const tokens = new TokenStore(rows, operatorTokens, clock);
@@ -169,11 +172,11 @@ export function createServer(options: ServerOptions): Server {
     onTokenRevoked: (id) => tokens.reportRevoked(id),
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
     isGuarded: operatorTokens !== 'none',
-    graceMs: graceMsFor(options.limits),
+    graceMs: graceMsFor(limits),
     exporter: options.exporter,
   });
-  const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
-  const { hosts, origins, page, limits, requestLog, exporter } = options;
+  const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
+  const { hosts, origins, page, requestLog, exporter } = options;
   const { basePath, authorize, clientAddress } = options;
   const ready = once(() => service.start());
   const http = new HttpServer({
@@ -211,8 +214,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
 }
 
 /** Work that does not stop is abandoned early enough to write the rest before the server closes. */
-function graceMsFor(limits: ServerOptions['limits']): number {
-  const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
+function graceMsFor({ closeTimeoutMs }: HttpLimits): number {
   return Math.min(1000, closeTimeoutMs / 4);
 }
 
