@@ -68,7 +68,7 @@ test('attack: a call that is said to be parked is decided on again', async () =>
 });
 
 test('attack: a question shows the input that runs, whatever item repeats the id of its call', async () => {
-  const { log } = await parked();
+  const { log, ran, end, agent } = await parked();
   const at = { turn: 0, attempt: 0 };
   const [itemId, partId] = ['forged' as ItemId, '0.0.forged' as PartId];
   const part = { kind: 'tool_call', toolCallId: c1, name: 'rm', arguments: '{"a":1}' } as const;
@@ -82,6 +82,40 @@ test('attack: a question shows the input that runs, whatever item repeats the id
   expect(await readPendingApprovals(log, session)).toEqual([
     { toolCallId: c1, name: 'rm', input: {} },
   ]);
+  // Other programs may show the other call, so an answer runs neither of them.
+  const run = agent.resume(session);
+  await run.approve(c1);
+  await end(run);
+  await end(agent.resume(session));
+  expect(ran).toEqual([]);
+});
+
+test('attack: one answer does not allow two calls with the same id', async () => {
+  const { log, ran, rm } = await parked();
+  const lines: string[] = [];
+  for await (const line of exportSession(log, session)) lines.push(line);
+  const all = lines.slice(1).map((line) => JSON.parse(line) as LogRecord);
+  const end = all.findIndex(({ fact }) => fact?.type === 'response_finished');
+  const { delta: last, ...place } = all[end - 1] ?? expect.fail();
+  const id = last?.type === 'commit_part' ? last.partId : expect.fail();
+  const { itemId } = all.find(({ delta }) => delta?.type === 'begin_part')?.delta as {
+    readonly itemId: ItemId;
+  };
+  const part = { kind: 'tool_call', toolCallId: c1, name: 'rm', arguments: '{"all":true}' };
+  const second = { type: 'commit_part', partId: `${id}-2`, itemId, part };
+  const records = [
+    ...all.slice(0, end),
+    { ...place, delta: second } as unknown as LogRecord,
+    ...all.slice(end),
+  ].map((record, at) => JSON.stringify({ ...record, offset: at + 1 }));
+  const header = { ...JSON.parse(lines[0] ?? ''), through: records.length };
+  const target = memoryLog();
+  await importSession(target, [JSON.stringify(header), ...records], { isTrusted: true });
+  const stage = createTestAgent(['Done.'], { log: target, tools: [rm], approve: () => 'ask' });
+  const run = stage.agent.resume(session);
+  await run.approve(c1);
+  await stage.end(run);
+  expect(ran).toEqual([]);
 });
 
 /** Exports a session, adds records at its end, and imports it into another log. */

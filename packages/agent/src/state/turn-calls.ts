@@ -4,6 +4,7 @@ import {
   type PartId,
   type ToolCallId,
   type ToolCallPart,
+  toArray,
 } from '@millrace/core';
 import { newCallState, type TurnState } from '../contract/loop-state.ts';
 
@@ -16,6 +17,19 @@ interface TurnCall {
 export function callsOfTurn(state: FoldState, turn: TurnState | undefined): readonly TurnCall[] {
   const slots = turn?.itemId === undefined ? [] : (findItem(state, turn.itemId)?.parts ?? []);
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
+}
+
+/**
+ * True if several calls of the session have this id. Questions and answers name a call by its id, so
+ * a person could see another call than the one that runs. The loop gives each call an id of its own,
+ * but other programs write to logs too, and sessions are imported.
+ */
+export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
+  let found = 0;
+  for (const { parts } of toArray(items))
+    for (const { part } of parts)
+      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId) found++;
+  return found > 1;
 }
 
 /** A call of the session, or a question of a sub-agent about a call of its own. */
