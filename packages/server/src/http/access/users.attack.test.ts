@@ -1,3 +1,6 @@
+import { createAgent } from '@millrace/agent';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createServer, type ServerOptions } from '../../create-server.ts';
 import {
@@ -91,6 +94,45 @@ describe('a user', () => {
     expect((await create(ann, {}, 'k')).result.id).toBe(first.id);
     expect((await create(bob, { name: annes.task_name }, 'k2')).result).toBeNull();
   });
+});
+
+test('attack: a fork and a chat of a user are not those of another user', async () => {
+  const log = memoryLog();
+  const provider = scriptedProvider(['classified', 'classified']);
+  const agent = createAgent({ log, provider });
+  const tokens = [testToken('operator')];
+  const agents = [{ type: 'loop', name: 'loop', agent }] as const;
+  const server = createServer({ log, tokens, agents, authorize: userOfCookie });
+  onTestFinished(async () => {
+    await server.close();
+    await log.close();
+  });
+  const send = async (user: string, method: string, path: string, body?: object) => {
+    const headers = { cookie: asUser(user), 'content-type': 'application/json' };
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    return { status: response.status, text: await response.text() };
+  };
+  const chat = { id: 'x', messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
+  const path = '/agents/name/loop/chat';
+  expect((await send('ann', 'POST', path, chat)).text).toContain('classifi');
+  const { id } = JSON.parse((await send('ann', 'GET', '/tasks/name/x')).text) as Json;
+  const fork = await send('ann', 'POST', `/tasks/${id}/fork`, {});
+  const { id: copy } = JSON.parse(fork.text) as Json;
+  expect((await send('ann', 'GET', `/tasks/${copy}`)).status).toBe(200);
+  for (const [method, at, body] of [
+    ['GET', `/tasks/${copy}`],
+    ['GET', `/tasks/${copy}/records`],
+    ['GET', `/tasks/${copy}/stream?view=events&from=0`],
+    ['POST', `/tasks/${copy}/commands`, { type: 'abort' }],
+    ['POST', `/tasks/${id}/fork`, {}],
+    ['POST', path, chat],
+  ] as const) {
+    const { status, text } = await send('bob', method, at, body);
+    expect([at, [404, 409].includes(status), text.includes('classifi')]).toEqual([at, true, false]);
+  }
+  expect((await send('bob', 'GET', `${path}/x`)).text).toBe('{"messages":[]}');
+  expect((await send('bob', 'GET', `${path}/x/stream`)).status).toBe(204);
 });
 
 describe('authorize', () => {
