@@ -5,6 +5,8 @@ import type { Approval } from '../contract/settings.ts';
 import { readPendingApprovals } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { answer, createTestAgent, session, tool } from '../testing/test-agent.ts';
+import { VirtualClock } from '../testing/virtual-time.ts';
+import { subAgent } from '../tool/agent-tools.ts';
 
 // An answer on the log is older than the rules of the process that runs the call, or somebody else
 // wrote it.
@@ -116,6 +118,27 @@ test('attack: one answer does not allow two calls with the same id', async () =>
   await run.approve(c1);
   await stage.end(run);
   expect(ran).toEqual([]);
+});
+
+test('attack: sub-agents whose calls have the same long id have a question each', async () => {
+  const clock = new VirtualClock();
+  const ran: unknown[] = [];
+  const rm = tool('rm', async (input) => ran.push(input));
+  const helper = (name: string) => {
+    const script = [answer(call('x'.repeat(1024), 'rm', { name })), 'Done.'];
+    const { agent } = createTestAgent(script, { clock, tools: [rm], approve: () => 'ask' });
+    return subAgent({ name, description: name, agent });
+  };
+  const calls = answer(call('c1', 'a', { task: 'x' }), call('c2', 'b', { task: 'x' }));
+  const stage = createTestAgent([calls, 'Done.'], { clock, tools: [helper('a'), helper('b')] });
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked', 2);
+  const asked = await readPendingApprovals(stage.log, session);
+  const [first, second] = [asked[0] ?? expect.fail(), asked[1] ?? expect.fail()];
+  await run.deny(second);
+  await run.approve(first);
+  expect((await stage.end(run)).text).toBe('Done.');
+  expect(ran).toEqual([first.input]);
 });
 
 /** Exports a session, adds records at its end, and imports it into another log. */
