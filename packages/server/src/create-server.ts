@@ -148,9 +148,12 @@ export interface Server {
  * const { url } = await server.listen({ port: 0 });
  */
 export function createServer(options: ServerOptions): Server {
-  assertOptionNames('createServer', options, optionNames, (message, option) => {
-    return new ServerError('invalid', message, { option });
-  });
+  assertKnownOptions('createServer', options, optionNames);
+  const { requestLog: logged } = options;
+  const limits = readLimits('limits', options.limits, defaultHttpLimits);
+  const streamLimits = readLimits('streamLimits', options.streamLimits, defaultStreamLimits);
+  if (logged !== undefined)
+    assertKnownOptions('createServer: requestLog', logged, { format: true, write: true });
   const {
     agents = [],
     tokens: operatorTokens,
@@ -162,8 +165,6 @@ export function createServer(options: ServerOptions): Server {
   const rows = options.rows ?? memoryRows({ clock });
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
   if (operatorTokens === undefined) throw tokensMissing();
-  const limits = readLimits('limits', options.limits, defaultHttpLimits);
-  const streamLimits = readLimits('streamLimits', options.streamLimits, defaultStreamLimits);
   const secret = options.secret ?? deriveSecret(operatorTokens);
   const network = new AgentNetwork(options.agentNetworks ?? ['public']);
   const tokens = new TokenStore(rows, operatorTokens, clock);
@@ -185,8 +186,12 @@ export function createServer(options: ServerOptions): Server {
   });
   return {
     fetch: (request) => http.fetch(request),
-    handler: (handlerOptions) => http.handler(handlerOptions),
-    async listen(address) {
+    handler: (handlerOptions = {}) => {
+      assertKnownOptions('server.handler', handlerOptions, { basePath: true });
+      return http.handler(handlerOptions);
+    },
+    async listen(address = {}) {
+      assertKnownOptions('server.listen', address, { port: true, host: true });
       if (options.agentNetworks === undefined && isLoopback(address?.host ?? '127.0.0.1'))
         network.allow('loopback');
       await ready();
@@ -216,6 +221,16 @@ function once(work: () => Promise<void>): () => Promise<void> {
 /** Work that does not stop is abandoned early enough to write the rest before the server closes. */
 function graceMsFor({ closeTimeoutMs }: HttpLimits): number {
   return Math.min(1000, closeTimeoutMs / 4);
+}
+
+function assertKnownOptions<Options extends object>(
+  of: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
+  assertOptionNames(of, options, names, (message, option) => {
+    return new ServerError('invalid', message, { of, option });
+  });
 }
 
 /** Callers without types can omit the tokens. */

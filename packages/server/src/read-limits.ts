@@ -12,8 +12,9 @@ export function readLimits<Limits extends object>(
   defaults: Limits,
 ): Limits {
   const names = Object.fromEntries(Object.keys(defaults).map((name) => [name, true]));
-  assertOptionNames(option, given, names as OptionNames<Partial<Limits>>, (message, name) => {
-    return new ServerError('invalid', message, { option: name ?? option });
+  const of = `createServer: ${option}`;
+  assertOptionNames(of, given, names as OptionNames<Partial<Limits>>, (message, name) => {
+    return new ServerError('invalid', message, { of, option: name });
   });
   const values = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of values)

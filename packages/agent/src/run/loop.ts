@@ -13,7 +13,6 @@ import { CommandHandler } from './commands.ts';
 import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
 import { checkAnswer, repairItem } from './output.ts';
-import { failedStop, failureDrafts } from './recovery.ts';
 import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
@@ -232,6 +231,7 @@ export class RunLoop {
     await journal.settled();
     await this.#callRunner?.halt();
     this.#callRunner?.abandon();
+    const { failedStop, failureDrafts } = await import('./recovery.ts');
     await this.#write(failureDrafts(journal));
     return turn === undefined ? this.#finishRun(failedStop) : undefined;
   }

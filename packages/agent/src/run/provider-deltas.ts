@@ -108,14 +108,15 @@ const maxCallIdLength = 900;
  */
 export class UniqueCallIds implements CallIds {
   readonly #ids: Pick<Ids, 'toolCall'>;
-  readonly #used = new Set<ToolCallId>();
+  readonly #state: FoldState;
+  /** The ids of earlier calls. They are collected when the first call begins. */
+  #used: Set<ToolCallId> | undefined;
   /** The id of each call part in this run. */
   readonly #names = new Map<PartId, ToolCallId>();
 
   constructor(ids: Pick<Ids, 'toolCall'>, state: FoldState) {
     this.#ids = ids;
-    for (const { parts } of toArray(state.items))
-      for (const { part } of parts) if (part?.kind === 'tool_call') this.#used.add(part.toolCallId);
+    this.#state = state;
   }
 
   withUniqueId(delta: Delta): Delta {
@@ -131,10 +132,18 @@ export class UniqueCallIds implements CallIds {
   }
 
   #idFor(part: PartId, id: ToolCallId): ToolCallId {
+    this.#used ??= callIdsIn(this.#state);
     const isUsable = !this.#used.has(id) && id.length <= maxCallIdLength;
     const name = this.#names.get(part) ?? (isUsable ? id : this.#ids.toolCall());
     this.#names.set(part, name);
     this.#used.add(name);
     return name;
   }
+}
+
+function callIdsIn({ items }: FoldState): Set<ToolCallId> {
+  const ids = new Set<ToolCallId>();
+  for (const { parts } of toArray(items))
+    for (const { part } of parts) if (part?.kind === 'tool_call') ids.add(part.toolCallId);
+  return ids;
 }

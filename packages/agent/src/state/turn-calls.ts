@@ -1,10 +1,11 @@
 import {
   type FoldState,
   findItem,
+  type ItemState,
   type PartId,
+  type Sequence,
   type ToolCallId,
   type ToolCallPart,
-  toArray,
 } from '@millrace/core';
 import { newCallState, type TurnState } from '../contract/loop-state.ts';
 
@@ -26,10 +27,26 @@ export function callsOfTurn(state: FoldState, turn: TurnState | undefined): read
  */
 export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
   let found = 0;
-  for (const { parts } of toArray(items))
-    for (const { part } of parts)
-      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId) found++;
+  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before)
+    found += callCountsIn(link.chunk).get(toolCallId) ?? 0;
   return found > 1;
+}
+
+type CallCounts = ReadonlyMap<ToolCallId, number>;
+
+/** The chunks of a sequence never change. A long session is not searched again for each call. */
+const knownCounts = new WeakMap<readonly ItemState[], CallCounts>();
+
+function callCountsIn(chunk: readonly ItemState[]): CallCounts {
+  const known = knownCounts.get(chunk);
+  if (known !== undefined) return known;
+  const counts = new Map<ToolCallId, number>();
+  for (const { parts } of chunk)
+    for (const { part } of parts)
+      if (part?.kind === 'tool_call')
+        counts.set(part.toolCallId, (counts.get(part.toolCallId) ?? 0) + 1);
+  knownCounts.set(chunk, counts);
+  return counts;
 }
 
 /** A call of the session, or a question of a sub-agent about a call of its own. */
