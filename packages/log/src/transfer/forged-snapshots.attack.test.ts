@@ -60,7 +60,7 @@ test.each([
     const { header, records } = await exported(isFinished);
     const deltas = records.filter(({ delta }) => delta !== undefined);
     const [first, last] = [deltas[0] ?? expect.fail(), deltas.at(-1) ?? expect.fail()];
-    const settled = records.flatMap((record) => {
+    const settled = records.flatMap((record): readonly object[] => {
       if (record === last) return [snapshotAt(last, first.offset, itemIn(records))];
       return record.delta === undefined ? [record] : [];
     });
