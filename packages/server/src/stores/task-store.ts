@@ -37,6 +37,12 @@ interface CreatedTask extends StoredTask {
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
 
+/** The epoch of the run that set the status. Null: a request set it. */
+type StatusEpoch = number | null;
+
+/** Statuses that a run leaves behind. A later run of the task replaces them. */
+const runStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>(['FAILED', 'INTERRUPTED']);
+
 interface TaskStoreOptions {
   readonly rows: Rows;
   readonly log: Log;
@@ -128,14 +134,15 @@ export class TaskStore {
     const { agentId, owner, status, metadata, search, ...page } = query;
     const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
     const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
+    const matches = (row: Row) =>
+      (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+      (search === undefined || matchesSearch(storedTask(row).task, search));
     return listRows(
       this.#rows,
       {
         table: 'tasks',
         where: { agent_id: agentId, ...statusFilter, ...ownerFilter },
-        matches: (row) =>
-          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
-          (search === undefined || matchesSearch(storedTask(row).task, search)),
+        matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
       },
       page,
@@ -150,17 +157,48 @@ export class TaskStore {
   }
 
   /**
-   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged.
+   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged. A
+   * change that follows from a run must have the run's epoch, and has no effect if a later run has
+   * claimed the task.
    */
   setStatus(
     id: string,
     next: (status: TaskStatus) => TaskStatus | undefined,
     reason: string | null,
+    epoch?: number,
   ): Promise<Task> {
-    return this.#change(id, (task) => {
+    const change = (task: Task) => {
       const status = next(task.status ?? 'RUNNING');
       return status === undefined ? undefined : { status, status_reason: reason };
-    });
+    };
+    return this.#change(id, change, epoch);
+  }
+
+  /**
+   * Makes the run with this epoch the one whose changes count. Call it when the run has taken the
+   * lease. With `isRunning`, a status that an earlier run wrote since then becomes RUNNING again.
+   */
+  async claim(id: string, epoch: number, { isRunning }: { readonly isRunning: boolean }) {
+    const found = await this.#rows.claim('tasks', id, epoch);
+    if (found === undefined) return;
+    const row = found.epoch > epoch ? await this.#claimAgain(found, epoch) : found;
+    const isStale = (of: Row) => statusEpoch(of) !== null && statusEpoch(of) !== epoch;
+    if (row?.epoch !== epoch || !isRunning || !isStale(row)) return;
+    const change = ({ status }: Task, before: Row) =>
+      runStatuses.has(status) && isStale(before)
+        ? ({ status: 'RUNNING', status_reason: null } as const)
+        : undefined;
+    await this.#change(id, change, epoch);
+  }
+
+  /**
+   * The row has a higher epoch. Either a later run has claimed the task, or the log was replaced by
+   * an older copy, which counts its epochs from there. In the second case this run holds the lease.
+   */
+  async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
+    const { lease } = (await this.#log.info(sessionId(id))) ?? {};
+    if (lease?.epoch !== epoch) return undefined;
+    return this.#rows.claim('tasks', id, epoch, { replacing });
   }
 
   /**
@@ -190,14 +228,20 @@ export class TaskStore {
     return stored && { ...stored, origin: 'key' };
   }
 
-  async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
-    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
+  async #change(
+    id: string,
+    change: (task: Task, row: Row) => Partial<Fields> | undefined,
+    epoch?: number,
+  ): Promise<Task> {
+    const changeContent = (before: Row) => {
       const { task, ...of } = storedTask(before);
-      const changed = change(task);
+      const changed = change(task, before);
       if (changed === undefined || isSame(task, changed)) return undefined;
       const { id: _, created_at, updated_at, ...fields } = task;
-      return rowContent(of, { ...fields, ...changed });
-    });
+      const setBy = changed.status === undefined ? statusEpoch(before) : (epoch ?? null);
+      return rowContent(of, { ...fields, ...changed }, setBy);
+    };
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, epoch);
     const { task } = storedTask(row);
     if (isChanged) this.#onChange(task);
     return task;
@@ -241,6 +285,7 @@ function ownerKey(owner: string): string {
 function rowContent(
   { agentId, owner }: Pick<StoredTask, 'agentId' | 'owner'>,
   fields: Fields,
+  status_epoch: StatusEpoch = null,
 ): Pick<Row, 'keys' | 'data'> {
   const { name, status } = fields;
   const keys = {
@@ -250,16 +295,27 @@ function rowContent(
     ...(status !== 'DELETED' && { is_shown: 'yes' }),
     ...(owner !== undefined && { owner: ownerKey(owner) }),
   };
-  const data = { ...fields, agent_id: agentId, ...(owner !== undefined && { owner }) };
+  const owned = owner === undefined ? {} : { owner };
+  const data = { ...fields, agent_id: agentId, status_epoch, ...owned };
   return { keys, data: data as JsonObject };
+}
+
+function statusEpoch({ data }: Row): StatusEpoch {
+  const { status_epoch } = data;
+  return typeof status_epoch === 'number' ? status_epoch : null;
+}
+
+interface StoredFields extends Fields {
+  readonly agent_id: string;
+  /** Missing if no user owns the task. */
+  readonly owner?: string;
+  /** Missing in rows of earlier releases. */
+  readonly status_epoch?: StatusEpoch;
 }
 
 /** Converts a row to a task. */
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
-  const { agent_id, owner, ...fields } = data as unknown as Fields & {
-    readonly agent_id: string;
-    readonly owner?: string;
-  };
+  const { agent_id, owner, status_epoch, ...fields } = data as unknown as StoredFields;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
   return { task: { id, ...fields, ...times }, agentId: agent_id, owner };
 }

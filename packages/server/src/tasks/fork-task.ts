@@ -57,7 +57,7 @@ export async function forkTask(
     ...{ params: from.params, task_metadata },
   });
   await createTracker(rows, newSession, agentId);
-  loops.track(newSession, agent, run, detach);
+  loops.track(newSession, agent, run, { detach, isRunning: true });
   return task;
 }
 
