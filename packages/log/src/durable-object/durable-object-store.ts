@@ -4,7 +4,7 @@ import { referencedBlobs } from '../storage/blob-references.ts';
 import { ChunkReader, type ChunkRow, toChunkRows } from '../storage/chunk-rows.ts';
 import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
 import type { CommandRow, ProcessIdentity, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { fromColumns, hasWork, type SessionColumns, toColumns } from '../storage/session-row.ts';
+import { decodeSessionRow, encodeSessionRow, hasWork } from '../storage/session-row.ts';
 import {
   blobPieceBytes,
   blobPieces,
@@ -184,7 +184,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
 
   putSession(row: SessionRow): void {
     const values = [row.session, row.made, Number(row.isClosed), Number(hasWork(row))];
-    const columns = JSON.stringify(toColumns(row));
+    const columns = encodeSessionRow(row);
     this.#run(
       'INSERT OR REPLACE INTO millrace_sessions VALUES (?, ?, ?, ?, ?)',
       ...values,
@@ -354,7 +354,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
 }
 
 function toSessionRow({ columns }: Row): SessionRow {
-  return fromColumns(JSON.parse(String(columns)) as SessionColumns);
+  return decodeSessionRow(String(columns));
 }
 
 function storageError(error: unknown): Error {
