@@ -49,6 +49,7 @@ import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
+import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
 
@@ -201,8 +202,9 @@ export class LiveRun implements Run {
     try {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
-      driver = await this.#open();
-      result = await this.#drive(driver);
+      const { driver: opened, from } = await this.#open();
+      driver = opened;
+      result = await this.#drive(driver, from);
     } catch (error) {
       this.#opened.reject(error);
       result = failedResult(this.session, error);
@@ -216,10 +218,10 @@ export class LiveRun implements Run {
   }
 
   /** Opens the session. The lease of a process that died may take a while to expire. */
-  async #open(): Promise<Driver> {
-    const { log, name, clock } = this.#settings;
+  async #open(): Promise<DrivenSession> {
+    const { log, clock } = this.#settings;
     const { parent, signal } = this.#options;
-    const open = () => log.open(this.session, { holder: name });
+    const open = () => openSession(this.#settings, this.session, parent === undefined);
     if (!parent?.isContinued) return open();
     // A sub-agent on the caller's log that has no session was never started.
     if (log !== parent.log && (await log.info(this.session)) === undefined)
@@ -236,8 +238,8 @@ export class LiveRun implements Run {
     }
   }
 
-  async #drive(driver: Driver): Promise<RunResult> {
-    const journal = await this.#journalOf(driver);
+  async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
+    const journal = await this.#journalOf(driver, from);
     await journal.open();
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
@@ -278,6 +280,7 @@ export class LiveRun implements Run {
       await loop.halt();
       this.#ended.abort();
       await listening;
+      keepSession(this.#settings.log, driver, journal);
     }
   }
 
@@ -336,7 +339,7 @@ export class LiveRun implements Run {
     };
   }
 
-  async #journalOf(driver: Driver): Promise<SessionJournal> {
+  async #journalOf(driver: Driver, from: DrivenSession['from']): Promise<SessionJournal> {
     const notifier = await this.#notifier();
     const observe =
       notifier &&
@@ -350,7 +353,11 @@ export class LiveRun implements Run {
     };
     const { name: agent } = this.#settings;
     const onStep: OnStep | undefined = link && ((_before, record) => link.track(record));
-    const journal = new SessionJournal({ driver, observe, onRecord, onStep, agent });
+    const again = (through: number) => refold(this.#settings.log, this.session, through);
+    const journal = new SessionJournal({
+      ...{ driver, from, refold: again },
+      ...{ observe, onRecord, onStep, agent },
+    });
     this.#link = link;
     return journal;
   }

@@ -4,6 +4,7 @@ import {
   DeltaWriter,
   type DraftRecord,
   type FoldState,
+  findItem,
   type Ids,
   type Item,
   type ItemId,
@@ -15,7 +16,6 @@ import {
   type Stop,
   type ToolCallPart,
   type TraceContext,
-  toArray,
   type Usage,
 } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
@@ -72,9 +72,10 @@ export function commandConsumed(key: string): DraftRecord {
 
 /** The items, with new ids where the session already uses an id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
-  const used = new Set(toArray(state.items).map(({ id }) => id));
+  const used = new Set<ItemId>();
   return items.map((item) => {
-    const id = used.has(item.id) ? ids.item() : item.id;
+    const isUsed = used.has(item.id) || findItem(state, item.id) !== undefined;
+    const id = isUsed ? ids.item() : item.id;
     used.add(id);
     return id === item.id ? item : { ...item, id };
   });
@@ -82,8 +83,9 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
 
 /** The first item id that is already used, by the session or by another of the items. */
 export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
-  const used = new Set(toArray(state.items).map(({ id }) => id));
-  return items.find(({ id }) => used.has(id) || !used.add(id))?.id;
+  const used = new Set<ItemId>();
+  const isUsed = (id: ItemId) => used.has(id) || findItem(state, id) !== undefined;
+  return items.find(({ id }) => isUsed(id) || !used.add(id))?.id;
 }
 
 /** The records for complete items outside any turn. */

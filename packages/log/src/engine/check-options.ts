@@ -6,8 +6,9 @@ import {
   type SessionId,
 } from '@millrace/core';
 import type { DeleteOptions, FollowOptions, OpenOptions, ReadOptions } from '../contract/log.ts';
-import { LogError } from '../contract/log-error.ts';
+import { LogError, rewoundError } from '../contract/log-error.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
 // Options are checked before any work begins. A transaction is shared with other callers, which
@@ -35,6 +36,7 @@ export function assertCommandKey(key: string, session: SessionId): void {
 export function assertOpenOptions(session: SessionId, options: OpenOptions): void {
   assertNames('open', options, openNames);
   assertSessionId(session);
+  assertIncarnationOption(options, session);
   const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
   const { isDetached = false, epoch = 0 } = options;
   assert(isString(holder), 'holder', 'it must be a string', { session });
@@ -47,8 +49,9 @@ export function assertOpenOptions(session: SessionId, options: OpenOptions): voi
 }
 
 export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
-  assertNames('follow', options, { from: true, until: true, signal: true, maxLag: true });
+  assertNames('follow', options, followNames);
   assertSessionId(session);
+  assertIncarnationOption(options, session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
   assert(isUntil, `until ${until}`, "it must be 'idle', 'closed' or undefined", { session });
@@ -57,8 +60,31 @@ export function assertFollowOptions(session: SessionId, options: FollowOptions):
   assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it must be 0 or more', { session });
 }
 
+function assertIncarnationOption(
+  { incarnation }: { readonly incarnation?: string | undefined },
+  session: SessionId,
+): void {
+  const isKnown = incarnation === undefined || isString(incarnation);
+  assert(isKnown, 'incarnation', 'it must be a string of SessionInfo', { session });
+}
+
+/** Throws `rewound` if the cursor belongs to another incarnation, and `bad_offset` if it never existed. */
+export function assertCursor(
+  row: Pick<SessionRow, 'session' | 'through' | 'made' | 'incarnation'>,
+  {
+    from = 0,
+    incarnation,
+  }: { readonly from?: number | undefined; readonly incarnation?: string | undefined },
+): void {
+  const now = incarnationText(row);
+  if (incarnation !== undefined && incarnation !== now)
+    throw rewoundError(row.session, incarnation, now);
+  assertOffset(row, from);
+}
+
 export function assertReadOptions(options: ReadOptions, session: SessionId): void {
-  assertNames('read', options, { from: true, maxBytes: true });
+  assertNames('read', options, { from: true, incarnation: true, maxBytes: true });
+  assertIncarnationOption(options, session);
   const { maxBytes = 1 } = options;
   const isMost = isNonNegative(maxBytes) && maxBytes > 0;
   assert(isMost, `maxBytes ${maxBytes}`, 'it must be more than 0', { session });
@@ -102,6 +128,15 @@ const openNames: OptionNames<OpenOptions> = {
   isDetached: true,
   epoch: true,
   from: true,
+  incarnation: true,
+};
+
+const followNames: OptionNames<FollowOptions> = {
+  from: true,
+  incarnation: true,
+  until: true,
+  signal: true,
+  maxLag: true,
 };
 
 /** Throws `bad_option` if the options are not an object or have an unknown name. */

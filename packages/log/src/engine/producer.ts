@@ -3,6 +3,7 @@ import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions, AppendAck, Producer } from '../contract/producer.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { ProducerRow, SessionRow } from '../storage/rows.ts';
+import { currentLease } from '../storage/session-row.ts';
 import { addRecords } from './append-records.ts';
 import { assertAdmission } from './check-rare-options.ts';
 import type { LogContext } from './log-context.ts';
@@ -115,10 +116,11 @@ function assertAdmitted(
   admission: Admission,
   epoch?: number,
 ): asserts row is ProducerRow {
-  const isDriven = session?.lease !== undefined && session.epoch === admission.driverEpoch;
+  const lease = session && currentLease(session);
+  const isDriven = lease !== undefined && session?.epoch === admission.driverEpoch;
   const isKnown = row !== undefined && row.driverEpoch === admission.driverEpoch;
   const isLatest = epoch === undefined || row?.epoch === epoch;
-  if (isDriven && isKnown && isLatest && !session.isClosed) return;
+  if (isDriven && isKnown && isLatest && !session?.isClosed) return;
   const { producer, session: id } = admission;
   const why =
     isDriven && isKnown

@@ -10,23 +10,25 @@ import type {
   ReadOptions,
   RestoreOptions,
   SettleOptions,
+  SubmittedCommand,
   SubmitResult,
 } from '../contract/log.ts';
-import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
+import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
 import { batchBytes } from '../follow/feed.ts';
 import { FeedIterator } from '../follow/feed-iterator.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
-import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { currentLease, hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
 import { StoreBlobs } from './blobs.ts';
 import {
   assertCommandKey,
+  assertCursor,
   assertDeleteOptions,
   assertFollowOptions,
-  assertOffset,
   assertOpenOptions,
   assertReadOptions,
   assertSessionFilter,
@@ -80,6 +82,11 @@ export class StoreLog implements Log {
     return this.#context.feeds.bytes;
   }
 
+  /** Lets followers read their sessions again, after the store has a new incarnation. */
+  protected refreshFollowers(): void {
+    this.#context.feeds.refresh();
+  }
+
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
     assertOpenOptions(session, options);
@@ -87,6 +94,8 @@ export class StoreLog implements Log {
     const { leaseMs = defaultLeaseMs, from = 0 } = options;
     const isDetached = options.isDetached === true || options.epoch !== undefined;
     const { commits } = this.#context;
+    const create = (row: SessionRow) =>
+      new StoreDriver(this.#context, { row, leaseMs, from, isDetached });
     let driver: StoreDriver | undefined;
     const row = await commits.run(
       (tx) => {
@@ -98,24 +107,23 @@ export class StoreLog implements Log {
         // The driver is registered synchronously. A log that is closed right after the commit can
         // then return its lease.
         onCommitted: (held) => {
-          const { epoch } = held;
-          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
-          this.#context.fence(session, (own) => fencedError(held, own), epoch);
+          driver = create(held);
+          this.#context.fence(session, (own) => fencedError(held, own), held.epoch);
         },
       },
     );
-    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
-    return driver ?? new StoreDriver(this.#context, terms);
+    return driver ?? create(row);
   }
 
   /** Returns the session row with the requested lease. */
   #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
-    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', epoch } = options;
     const { isAlive = () => undefined } = this.#options;
     const { clock, lostEpochs } = this.#context;
     const now = clock.now();
     const found = tx.session(session);
-    assertOffset(found ?? { session, through: 0 }, from);
+    // A session that does not exist has no incarnation, so a cursor of an earlier one is refused.
+    assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
     const known = found ?? newSession(session, tx.nextSession(), now);
     const nextEpoch = () => tx.nextEpoch();
@@ -140,16 +148,28 @@ export class StoreLog implements Log {
     return submit(this.#context, session, command, key);
   }
 
+  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+    this.#assertOpen();
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    return this.#context.commits.run((tx) =>
+      tx.session(session) === undefined ? undefined : tx.command(session, key),
+    );
+  }
+
   async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
     this.#assertOpen();
     assertReadOptions(options, session);
     const { from = 0, maxBytes = batchBytes } = options;
     const row = await this.#requireSession(session);
-    assertOffset(row, from);
+    assertCursor(row, options);
     const records = await this.#context.reader.records(session, from, maxBytes);
-    // Another process may have deleted the session between the two reads. The records are then not
-    // valid.
-    if ((await this.#requireSession(session)).made !== row.made) throw unknownSession(session);
+    // Another process may have deleted the session between the two reads, or restored a backup. The
+    // records are then not valid.
+    const later = await this.#requireSession(session);
+    if (later.made !== row.made) throw unknownSession(session);
+    if (later.incarnation !== row.incarnation)
+      throw rewoundError(session, incarnationText(row), incarnationText(later));
     // If the last records were removed, the page is empty and ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
@@ -157,12 +177,11 @@ export class StoreLog implements Log {
   follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
     assertFollowOptions(session, options);
     const { feeds, clock } = this.#context;
-    const from = options.from ?? 0;
     return new FeedIterator(options, {
       join: (wake) => {
         this.#assertOpen();
         return andThen(this.#requireSession(session), (row) => {
-          assertOffset(row, from);
+          assertCursor(row, options);
           return feeds.join(row, wake);
         });
       },
@@ -312,8 +331,9 @@ export class StoreLog implements Log {
 
   #isWaiting(row: SessionRow): boolean {
     const { isAlive = () => undefined } = this.#options;
+    const lease = currentLease(row);
     const isDriven =
-      row.lease !== undefined && isHeld(row.lease, { now: this.#context.clock.now(), isAlive });
+      lease !== undefined && isHeld(lease, { now: this.#context.clock.now(), isAlive });
     return hasWork(row) && !isDriven;
   }
 

@@ -48,12 +48,20 @@ export interface StoreReader {
   blobsOf(session: SessionId): readonly string[];
 }
 
+/** The numbers that the store gives to a new session. */
+export interface NewSessionNumbers {
+  /** The generation number. It is higher than that of every session before. */
+  readonly made: number;
+  /** The incarnation of the store. */
+  readonly incarnation: number;
+}
+
 /** The writes of a store. All of them are stored together, or none. */
 export interface StoreTransaction extends StoreReader {
   /** Returns a higher number each time. A number is never used again, even after deletions. */
   nextEpoch(): number;
-  /** Like `nextEpoch`, for the generation number of a session. */
-  nextSession(): number;
+  /** The numbers of a new session: a generation number like `nextEpoch`, and the store's incarnation. */
+  nextSession(): NewSessionNumbers;
   /** Stores the row of a session, new or not. */
   putSession(row: SessionRow): void;
   /** Stores the row of a producer, new or not. */
