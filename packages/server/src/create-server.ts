@@ -181,7 +181,7 @@ export function createServer(options: ServerOptions): Server {
   const ready = once(() => service.start());
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
-    ...{ exporter, basePath, authorize, clientAddress, ready },
+    ...{ exporter, basePath, authorize, clientAddress, ready, storage: service.storage },
   });
   return {
     fetch: (request) => http.fetch(request),

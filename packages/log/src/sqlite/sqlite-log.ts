@@ -116,6 +116,8 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#store = store;
     this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
+    // A process that was killed could not finish it.
+    if (store.hasErasures) idleCheckpoint.noteErasure();
   }
 
   async backup(path: string): Promise<void> {
