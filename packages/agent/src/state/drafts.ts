@@ -1,13 +1,18 @@
 import {
   type Attempt,
+  attemptOf,
   DeltaWriter,
   type DraftRecord,
+  type ErrorInfo,
   type FoldState,
   findItem,
   type Ids,
   type Item,
   type ItemId,
+  type OpenPart,
+  type PartId,
   type ResponseDetails,
+  type RetractReason,
   type RunId,
   type Stop,
   type ToolCallPart,
@@ -62,8 +67,10 @@ export function abortDrafts({ key, command }: QueuedCommand, turn: number): read
   ];
 }
 
-export function commandConsumed(key: string): DraftRecord {
-  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
+/** The record that removes a command from the queue. `error` says why it had no effect. */
+export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
+  const why = error === undefined ? {} : { error };
+  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key, ...why } };
 }
 
 /** The items, with new ids where the session already uses an id. */
@@ -100,4 +107,22 @@ function draftsOf(item: Item, ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
     ...writer.take().map((delta): DraftRecord => ({ ...at, delta })),
     { ...at, fact: { type: 'item_finished', itemId, ...(stop && { stop }) } },
   ];
+}
+
+/** The stop of a response whose process died. */
+export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
+
+/** Commits open text and reasoning as partial, and retracts all other open parts. */
+export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
+  return open.map((part) => closePart(part, why));
+}
+
+function closePart({ id, begin, text }: OpenPart, why: RetractReason): DraftRecord {
+  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retractPart(id, why);
+  const length = { length: text.length, partial: true } as const;
+  return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
+}
+
+export function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
+  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
 }

@@ -95,8 +95,8 @@ export function withAppends(
   around: (append: () => Promise<Batch>, drafts: readonly DraftRecord[]) => Promise<Batch>,
 ): Log {
   const delayed = (driver: Driver): Driver => ({
-    ...{ session: driver.session, epoch: driver.epoch, incarnation: driver.incarnation },
-    lost: driver.lost,
+    ...{ session: driver.session, epoch: driver.epoch, lost: driver.lost },
+    incarnation: driver.incarnation,
     append: (drafts) => around(() => driver.append(drafts), drafts),
     admit: (options) => driver.admit(options),
     closeSession: () => driver.closeSession(),

@@ -39,6 +39,8 @@ export interface RunEventSource {
   readonly ended: AbortSignal;
   /** The offset of the run's last record so far. */
   readonly through: () => number;
+  /** True if the run ends when it has to wait for an approval. Default: false. */
+  readonly parks?: (() => boolean) | undefined;
   /** Aborts when the reader leaves. */
   readonly left?: AbortSignal | undefined;
 }

@@ -11,6 +11,7 @@ import {
   networkChanged,
   notAStream,
   readEvent,
+  type StreamEnd,
   type StreamTarget,
   silent,
 } from './stream-event.ts';
@@ -35,7 +36,7 @@ export class StreamAttempt {
   readonly #given = new AbortController();
   readonly #silence: SilenceWatch;
   #wasOffline = false;
-  #end: string | undefined;
+  #end: StreamEnd | undefined;
 
   constructor(options: StreamAttemptOptions) {
     this.#options = options;
@@ -44,10 +45,10 @@ export class StreamAttempt {
   }
 
   /**
-   * Returns the reason that the server gave for the end, or undefined if the connection broke.
+   * Returns the end that the server announced, or undefined if the connection broke.
    * Throws the error of the connection.
    */
-  async read(): Promise<string | undefined> {
+  async read(): Promise<StreamEnd | undefined> {
     const { signal: outer } = this.#options;
     const signal = AbortSignal.any([outer, this.#given.signal]);
     try {
@@ -129,7 +130,7 @@ export class StreamAttempt {
       case 'task':
         return target.setTask(event.task);
       case 'end':
-        this.#end = event.reason;
+        this.#end = event;
         return;
       case 'unknown':
         return;

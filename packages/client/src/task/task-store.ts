@@ -62,6 +62,10 @@ export class TaskStore implements StreamTarget {
     return this.state.through;
   }
 
+  get isRunOpen(): boolean {
+    return this.state.run !== undefined;
+  }
+
   get connection(): Connection {
     return this.#connection;
   }
@@ -79,7 +83,7 @@ export class TaskStore implements StreamTarget {
       items: this.items.list,
       approvals: this.state.asked,
       isCatchingUp: this.#isCatchingUp,
-      isRunning: this.state.run !== undefined,
+      isRunning: this.isRunOpen,
       state: this.state,
     };
     return this.#snapshot;

@@ -5,17 +5,8 @@ import {
   type OptionNames,
   type SessionId,
 } from '@millrace/core';
-import type {
-  DeleteOptions,
-  FollowOptions,
-  ForkOptions,
-  OpenOptions,
-  ReadOptions,
-  RestoreOptions,
-  SettleOptions,
-} from '../contract/log.ts';
+import type { DeleteOptions, FollowOptions, OpenOptions, ReadOptions } from '../contract/log.ts';
 import { LogError, rewoundError } from '../contract/log-error.ts';
-import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
 import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
@@ -109,58 +100,10 @@ export function assertSessionFilter(filter: SessionFilter): void {
     assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it must be true or false');
 }
 
-export function assertAdmitOptions(options: AdmitOptions, session: SessionId): void {
-  assertObject(options, 'the options');
-  const { for: what, turn } = options;
-  assert(what === 'request' || what === 'call', 'for', "it must be 'request' or 'call'", {
-    session,
-  });
-  assert(isCount(turn), `turn ${turn}`, 'it must be a whole number of 0 or more', { session });
-  if (options.for === 'request') return;
-  const { attempt, toolCallId } = options;
-  assert(isCount(attempt), `attempt ${attempt}`, 'it must be a whole number of 0 or more', {
-    session,
-  });
-  assert(isString(toolCallId) && isId(toolCallId), 'toolCallId', 'it must be an id', { session });
-}
-
-export function assertAdmission(admission: Admission): void {
-  assertObject(admission, 'the fields of an admission');
-  const { session, driverEpoch, producer } = admission;
-  assertSessionId(session);
-  const isWhole = isCount(driverEpoch) && isString(producer);
-  assert(isWhole, 'an admission', 'it must be a value that `admit` returned', { session });
-}
-
-export function assertForkOptions(options: ForkOptions): void {
-  assertNames('fork', options, { into: true, through: true });
-  assertSessionId(options.into);
-}
-
-export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {
-  assertNames('restore', options, restoreNames);
-  const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
-  assert(isCount(through), `through ${through}`, 'it must be an offset', { session });
-  const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
-  assert(areTimes, 'a time', 'it must be a number of milliseconds since 1970', { session });
-  assert(typeof isClosed === 'boolean', 'isClosed', 'it must be true or false', { session });
-  if (origin === undefined) return;
-  assertObject(origin, 'origin');
-  assertSessionId(origin.session);
-  assert(isCount(origin.through), 'origin', 'it must have an offset', { session });
-}
-
 export function assertDeleteOptions(options: DeleteOptions, session: SessionId): void {
   assertNames('delete', options, { ifThrough: true });
   const { ifThrough = 0 } = options;
   assert(isCount(ifThrough), `ifThrough ${ifThrough}`, 'it must be an offset', { session });
-}
-
-export function assertSettleOptions(options: SettleOptions, session: SessionId): void {
-  assertNames('settle', options, { within: true });
-  const [first, last] = options.within ?? [1, 1];
-  const isRange = isCount(first) && isCount(last) && first >= 1 && first <= last;
-  assert(isRange, `within ${first} to ${last}`, 'it must be two offsets in order', { session });
 }
 
 export function assertHash(hash: string): void {
@@ -176,10 +119,6 @@ export function assertSlice(start: number, end: number): void {
 export function assertBytes(bytes: Uint8Array): void {
   const isBytes = Object.prototype.toString.call(bytes) === '[object Uint8Array]';
   assert(isBytes, 'a blob', 'it must be a Uint8Array');
-}
-
-export function assertReason(reason: string | undefined, session: SessionId): void {
-  assert(reason === undefined || isString(reason), 'reason', 'it must be a string', { session });
 }
 
 const openNames: OptionNames<OpenOptions> = {
@@ -200,14 +139,6 @@ const followNames: OptionNames<FollowOptions> = {
   maxLag: true,
 };
 
-const restoreNames: OptionNames<RestoreOptions> = {
-  createdAt: true,
-  changedAt: true,
-  isClosed: true,
-  origin: true,
-  through: true,
-};
-
 /** Throws `bad_option` if the options are not an object or have an unknown name. */
 export function assertNames<Options extends object>(
   of: string,
@@ -220,11 +151,11 @@ export function assertNames<Options extends object>(
 }
 
 /** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */
-function assertObject(value: object | undefined, what: string): void {
+export function assertObject(value: object | undefined, what: string): void {
   assert(typeof value === 'object' && value !== null, what, 'they must be an object');
 }
 
-function isString(value: unknown): value is string {
+export function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
 
@@ -232,7 +163,8 @@ function isNonNegative(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
 }
 
-function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
+/** Throws `bad_option` unless a value is right. The rule says what it must be. */
+export function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
   if (isRight) return;
   throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);
 }

@@ -57,7 +57,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #blobs: BlobTable;
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
-  /** The sessions' numbers in the file, as of the last read. */
+  /** The row number of each session in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
   /** The session rows in the file that the current transaction has read. */

@@ -22,17 +22,19 @@ import type {
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';
 import {
-  assertAdmission,
   assertCommandKey,
   assertFollowOptions,
-  assertForkOptions,
   assertOpenOptions,
   assertReadOptions,
-  assertReason,
-  assertRestoreOptions,
   assertSessionFilter,
   assertSessionId,
 } from '../../engine/check-options.ts';
+import {
+  assertAdmission,
+  assertForkOptions,
+  assertReason,
+  assertRestoreOptions,
+} from '../../engine/check-rare-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import { blobHash } from '../../storage/blob-references.ts';
 import { assertCursor, batchAfter, FollowIterator } from './reference-read.ts';

@@ -1,7 +1,7 @@
 import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
 import type { Admission, AdmitOptions, AppendAck, Producer } from '../../contract/producer.ts';
-import { assertAdmitOptions } from '../../engine/check-options.ts';
+import { assertAdmitOptions } from '../../engine/check-rare-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import {
   type ProducerState,
