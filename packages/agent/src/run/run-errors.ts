@@ -1,4 +1,10 @@
-import { type ItemId, isMillraceError, type RunId, type SessionId, type ToolCallId } from '@millrace/core';
+import {
+  type ItemId,
+  isMillraceError,
+  type RunId,
+  type SessionId,
+  type ToolCallId,
+} from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 
 export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
@@ -24,7 +30,11 @@ export interface CallOutcome {
   readonly reason?: string | undefined;
 }
 
-const outcomeTexts = { allow: 'it was allowed', deny: 'it was denied', ended: 'it is over' } as const;
+const outcomeTexts = {
+  allow: 'it was allowed',
+  deny: 'it was denied',
+  ended: 'it is over',
+} as const;
 
 export function alreadyDecided(
   session: SessionId,

@@ -2,6 +2,8 @@ import { type DraftRecord, type LogRecord, type SessionId, sessionId } from '@mi
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { indexRecords, numberRecords } from '../engine/append-records.ts';
+import { assertSessionId } from '../engine/check-options.ts';
+import { assertForkOptions, assertRestoreOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { unfinishedRequests } from '../engine/producer.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
@@ -15,6 +17,8 @@ export function fork(
   session: SessionId,
   options: ForkOptions,
 ): Promise<SessionRow> {
+  assertForkOptions(options);
+  assertSessionId(session);
   const { through: at } = options;
   const into = sessionId(options.into);
   return context.commits.run((tx) => {
@@ -94,6 +98,7 @@ export function restore(
   records: readonly LogRecord[],
   options: RestoreOptions,
 ): Promise<SessionRow> {
+  assertRestoreOptions(options, session);
   const now = context.clock.now();
   const { createdAt = now, changedAt = now, isClosed = false, origin } = options;
   const through = Math.max(options.through ?? 0, lastOffset(session, records));

@@ -1,2 +1,3 @@
+export type { RewindEvent, RewindReason } from './lineage.ts';
 export type { Durability } from './open-database.ts';
 export { type SqliteLog, type SqliteLogOptions, sqliteLog } from './sqlite-log.ts';

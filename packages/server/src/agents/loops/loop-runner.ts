@@ -38,7 +38,6 @@ import {
   consumesMessage,
   currentState,
   expectsAnswer,
-  findQueuedCommand,
   loopJournalOptions,
   messageKey,
   silentCommandTypes,
@@ -110,9 +109,9 @@ export class LoopRunner {
     const taskId = stored.task.id;
     const session = sessionId(taskId);
     const key = messageKey(clientKey);
-    const queuedAt = await findQueuedCommand(log, taskId, key);
-    if (queuedAt === undefined) return undefined;
-    const before = await snapshot(log, session, { through: queuedAt });
+    const queued = await log.findCommand(session, key);
+    if (queued === undefined) return undefined;
+    const before = await snapshot(log, session, { through: queued.offset });
     const waiter = this.#waiters.add(taskId, key);
     const source = {
       log,
@@ -296,7 +295,8 @@ export class LoopRunner {
     { stop, error }: RunResult,
   ): Promise<void> {
     // If another process holds the lease, or took it, it ends what is open.
-    if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId))) return;
+    if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId)))
+      return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
     const lost = () =>
