@@ -13,12 +13,16 @@ import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { HandOff, ToolContext } from '../contract/tool.ts';
+import { isRepeatedCallId } from '../state/turn-calls.ts';
 import { Approvals } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
 import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
 import { denialText, errorResult } from './tool-result.ts';
+
+const repeatedIdText =
+  'It was not run: another call of the session has the same id. Make the call again.';
 
 interface CallRunnerOptions extends Attempt {
   /** The item that holds the results, if the turn already has one. */
@@ -110,8 +114,11 @@ export class CallRunner {
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    const outcomes = await Promise.all(calls.map((call) => this.#answer(call)));
-    const parked = calls.filter((_call, at) => outcomes[at] === 'parked');
+    // Calls with the same id have one result.
+    const ids = calls.map(({ toolCallId }) => toolCallId);
+    const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
+    const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));
+    const parked = distinct.filter((_call, at) => outcomes[at] === 'parked');
     // The user may have answered while other calls ran. Then there is work to do, and the run does
     // not park.
     const isWaiting = parked.every((call) => this.#isWaiting(call));
@@ -193,6 +200,7 @@ export class CallRunner {
   async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
+    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
     const work = prepareCall(call, this.#tools, this.#callState(call)?.answer?.input);
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
@@ -222,6 +230,8 @@ export class CallRunner {
     const { answer, judged } = this.#callState(call) ?? {};
     if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
+    // Another writer may have added a call with this id while the question was open.
+    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
     const isChanged = answer.input !== undefined;
     const work = isChanged
       ? prepareCall(call, this.#tools, answer.input)
@@ -237,6 +247,10 @@ export class CallRunner {
     if (policy.decision === 'deny') return this.#reject(call, 'denied', denialText(policy.reason));
     // The user saw what the policy judged when it asked. A changed input was judged only now.
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
+  }
+
+  #isRepeated({ toolCallId }: ToolCallPart): boolean {
+    return isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
   /** The state of a call according to the log. */

@@ -81,7 +81,8 @@ export interface ApproveOptions<Input = JsonValue> {
   readonly by?: string | undefined;
   /**
    * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
-   * until the session ends. Default: this call only.
+   * until the session ends. Refused together with `input`, because the rule is about the model's
+   * input. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }

@@ -245,6 +245,7 @@ export function approveCommand(call: CallRef, options: ApproveOptions<unknown>):
   const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
   const isTime = typeof lasting === 'number' && Number.isSafeInteger(lasting) && lasting >= 0;
   if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
+  if (lasting !== undefined && input !== undefined) throw lastingChange();
   const toolCallId = callIdOf(call);
   // The log stores JSON. What is not JSON is refused when the command is encoded.
   return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
@@ -263,6 +264,12 @@ function callIdOf(call: CallRef): ToolCallId {
   const message =
     'Cannot decide on a call: pass its id, or an entry of result.pendingApprovals of the run';
   throw new AgentError('bad_option', message, { option: 'toolCallId' });
+}
+
+function lastingChange(): AgentError {
+  const message =
+    'Cannot approve other calls together with a changed input: the rule is about the input of the model. Omit `until`, and approve the next call for the session';
+  return new AgentError('bad_option', message, { option: 'until' });
 }
 
 function badUntil(until: unknown): AgentError {

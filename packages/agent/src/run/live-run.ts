@@ -115,6 +115,8 @@ export class LiveRun implements Run {
   /** The calls whose answers waited on the log when the session was opened. */
   #answered: readonly string[] = [];
   #onRecord: (record: LogRecord) => void = () => {};
+  /** The active agent may change in a hand-off, so this is a function. */
+  #parks: () => boolean = () => false;
 
   constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
@@ -161,7 +163,8 @@ export class LiveRun implements Run {
     const initialState = this.#opened.promise.then(({ before }) => before);
     initialState.catch(() => {});
     const answered = () => this.#answered;
-    return { log, initialState, ended: this.#ended.signal, through, answered };
+    const parks = () => this.#parks();
+    return { log, initialState, ended: this.#ended.signal, through, answered, parks };
   }
 
   async text(): Promise<string> {
@@ -259,6 +262,7 @@ export class LiveRun implements Run {
     // The result of a sub-agent that continues is that of its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
+    this.#parks = () => context.settings.whileAsking === 'park';
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
       flushCommands: () => this.#commands.flush(journal),

@@ -38,7 +38,7 @@ export interface EnqueuedRun extends SubmitResult {
  * can do this; it needs no worker and no agent.
  *
  * @example
- * const { session } = await enqueue(log, 'Refund order 17', { agent: 'desk', key: 'ticket-17' });
+ * await enqueue(log, 'Refund order 17', { agent: 'desk', session: 'ticket-17', key: 'mail-4711' });
  */
 export async function enqueue(
   log: Log,

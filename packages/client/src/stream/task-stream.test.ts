@@ -281,7 +281,7 @@ describe('coming back', () => {
     [404, 'not_found'],
     [410, 'gone'],
     [422, 'invalid'],
-  ])('is left after a %i, which is told as %s', async (status, code) => {
+  ])('ends after a %i with the error %s', async (status, code) => {
     const { server, clock, task } = stage();
     (await server.next()).json({ message: 'No', error: { code } }, status);
     await settled();

@@ -124,7 +124,7 @@ export class TaskStream {
       return error;
     }
     this.#unfit = maxUnfit;
-    const message = 'Cannot follow the task: what was told could not be taken in';
+    const message = 'Cannot follow the task: the client could not process the data of the stream';
     return new ClientError('bad_answer', message, {}, { cause: error });
   }
 

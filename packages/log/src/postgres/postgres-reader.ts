@@ -20,13 +20,17 @@ interface PageRow extends Omit<ChunkRow, 'last'>, FoundSession {
   readonly last: number | null;
 }
 
+/** What the reader needs of the database, and of the listener for changes. */
+type ReadableDatabase = Pick<LogDatabase, 'read' | 'statements' | 'close'>;
+type ChangeSource = Pick<ChangeListener, 'watch' | 'close'>;
+
 /** The reading side of a log in Postgres. */
 export class PostgresReader implements LogReader {
-  readonly #database: LogDatabase;
-  readonly #listener: ChangeListener;
+  readonly #database: ReadableDatabase;
+  readonly #listener: ChangeSource;
   readonly #loader: SessionLoader;
 
-  constructor(database: LogDatabase, listener: ChangeListener) {
+  constructor(database: ReadableDatabase, listener: ChangeSource) {
     this.#database = database;
     this.#listener = listener;
     this.#loader = new SessionLoader(async (sessions) => {

@@ -30,7 +30,8 @@ export function fork(
     if (isInsideSettled(all, at)) throw insideSettledTurn(session, at);
     if (at < through && !hasRecordAt(all, at)) throw removedRecord(session, at);
     const records = all.filter(({ offset }) => offset <= at);
-    return createFork(context, tx, into, { session, through: at }, records);
+    const added = [...laterRedactions(all, at), ...consumeQueuedCommands(records)];
+    return createFork(context, tx, into, { session, through: at }, { records, added });
   });
 }
 
@@ -39,12 +40,15 @@ function createFork(
   tx: StoreTransaction,
   into: SessionId,
   origin: { readonly session: SessionId; readonly through: number },
-  records: readonly LogRecord[],
+  {
+    records,
+    added,
+  }: { readonly records: readonly LogRecord[]; readonly added: readonly DraftRecord[] },
 ): SessionRow {
   const now = context.clock.now();
   const { through } = origin;
   const empty = { ...newSession(into, tx.nextSession(), now), origin, through };
-  const done = numberRecords(empty, consumeQueuedCommands(records), 'store', now);
+  const done = numberRecords(empty, added, 'store', now);
   const copy = { ...empty, through: through + done.length };
   return storeCopy(tx, copy, [...records, ...done]);
 }
@@ -75,6 +79,21 @@ function removedRecord(session: SessionId, offset: number): LogError {
 /** True if there is a record at the offset. Settling and redaction remove records. */
 function hasRecordAt(records: readonly LogRecord[], offset: number): boolean {
   return offset === 0 || records.some((record) => record.offset === offset);
+}
+
+/**
+ * Items of the copy that were redacted after the fork's offset. Their content is gone from the
+ * original, so the copy marks them too.
+ */
+function laterRedactions(all: readonly LogRecord[], at: number): readonly DraftRecord[] {
+  const copied = new Set<string>();
+  const redacted = new Map<string, DraftRecord>();
+  for (const { offset, fact } of all) {
+    if (fact?.type === 'item_started' && offset <= at) copied.add(fact.itemId);
+    if (fact?.type === 'item_redacted' && offset > at && copied.has(fact.itemId))
+      redacted.set(fact.itemId, { turn: 0, attempt: 0, fact });
+  }
+  return [...redacted.values()];
 }
 
 /** Queued commands belong to the original session. The copy marks them as consumed. */

@@ -9,10 +9,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { encodeRecord, sessionId } from '@millrace/core';
+import { encodeRecord, itemId, sessionId, transcript } from '@millrace/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
+import { snapshot } from '../any-log/snapshot.ts';
 import { LogError } from '../contract/log-error.ts';
 import { markers, wholeItem } from '../suite/drafts.ts';
 import { Follower, readAll } from '../suite/follower.ts';
@@ -217,6 +218,52 @@ describe('21.B: a rewound log is found, and gets a new incarnation', () => {
     expect(await readAll(two.log, session)).toHaveLength(2);
     await using third = open(crashCopy(path));
     expect(third.rewinds).toEqual([]);
+  });
+});
+
+describe('21.J: content that was redacted while another connection reads', () => {
+  const secret = 'the order was paid with card 1';
+  const isIn = (path: string) =>
+    sideFiles.some((end) => existsSync(path + end) && readFileSync(path + end).includes(secret));
+
+  test.each([
+    ['before it is in the file', false],
+    ['after it is in the file', true],
+  ])('21.J: is removed by the next process after a crash, %s', async (_, isInFile) => {
+    const path = newPath();
+    await using first = open(path);
+    const driver = await first.log.open('s');
+    await driver.append(wholeItem('i', { kind: 'text', text: `${secret} `.repeat(1000) }));
+    if (isInFile) await first.log.checkpoint();
+    const reader = new DatabaseSync(path);
+    reader.exec('BEGIN; SELECT count(*) FROM log_sessions');
+    await first.log.redact('s', itemId('i'));
+    const copy = crashCopy(path);
+    reader.close();
+    expect(isIn(copy)).toBe(true);
+    await using second = open(copy);
+    expect(isIn(copy)).toBe(false);
+    expect((await second.log.info('s'))?.through).toBe(4);
+    // The next process has nothing left to do.
+    const third = crashCopy(copy);
+    await using last = open(third);
+    expect(last.rewinds).toEqual([]);
+  });
+
+  test('21.J: a fork at an earlier offset marks the items that it has without content', async () => {
+    await using opened = open(newPath());
+    const driver = await opened.log.open('s');
+    await driver.append(wholeItem('i', { kind: 'text', text: secret }));
+    await driver.append(markers(3));
+    await opened.log.redact('s', itemId('i'), 'private');
+    await opened.log.fork('s', { into: 'fork', through: 4 });
+    const { records } = await opened.log.read('fork', { from: 4 });
+    expect(records.map(({ fact }) => fact)).toEqual([
+      { type: 'item_redacted', itemId: 'i', reason: 'private' },
+    ]);
+    expect(transcript(await snapshot(opened.log, 'fork'))).toMatchObject([
+      { id: 'i', redacted: true, parts: [] },
+    ]);
   });
 });
 

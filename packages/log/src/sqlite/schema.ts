@@ -80,8 +80,8 @@ export const migrations: readonly string[] = [
      .join('\n')}
    -- Pages have no checksum. A second index finds a session that damage hides from the first.
    CREATE UNIQUE INDEX sessions_again ON log_sessions (length(id), id);
-   -- Content was erased, and its bytes may still be in the WAL.
-   ALTER TABLE counters ADD COLUMN has_erased INTEGER NOT NULL DEFAULT 0;`,
+   -- How often content was erased whose bytes may still be in the WAL, or in the file below it.
+   ALTER TABLE counters ADD COLUMN erasures INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** The version of the tables that this program writes. */

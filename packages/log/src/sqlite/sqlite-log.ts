@@ -91,7 +91,7 @@ const explanations: Readonly<Record<RewindReason, string>> = {
   restored: 'a backup was opened',
 };
 
-/** The default of `onRewound`. Whoever opens a backup knows that it is one. */
+/** The default of `onRewound`. It does not report a backup, because the program opened it on purpose. */
 function warn({ path, reason }: RewindEvent): void {
   if (reason === 'restored') return;
   const message = `The log at ${path} was rewound: ${explanations[reason]}. It has a new incarnation, and clients read it again`;
@@ -116,6 +116,8 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#store = store;
     this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
+    // A process that was killed could not finish it.
+    if (store.hasErasures) idleCheckpoint.noteErasure();
   }
 
   async backup(path: string): Promise<void> {

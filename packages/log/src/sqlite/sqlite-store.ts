@@ -57,7 +57,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #blobs: BlobTable;
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
-  /** The sessions' numbers in the file, as of the last read. */
+  /** The row number of each session in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
   /** The session rows in the file that the current transaction has read. */
@@ -131,7 +131,21 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 
   checkpoint(): boolean {
-    return this.#guard(() => checkpoint(this.#database));
+    return this.#guard(() => {
+      const erasures = this.#erasures();
+      if (!checkpoint(this.#database)) return false;
+      if (erasures > 0) this.#statements.finishErasures.run(erasures);
+      return true;
+    });
+  }
+
+  /** True if erased content may still be in the files, because no checkpoint followed. */
+  get hasErasures(): boolean {
+    return this.#guard(() => this.#erasures() > 0);
+  }
+
+  #erasures(): number {
+    return Number(this.#statements.erasures.get()?.['erasures']);
   }
 
   vacuum(): Promise<number> {
@@ -306,8 +320,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#blobs.put(hash, bytes, now);
   }
 
+  /** Also notes that the transaction has erased content, so that a later process can finish it. */
   deleteUnusedBlobs(hashes: readonly string[]): void {
     this.#flush();
+    this.#statements.noteErasure.run();
     this.#blobs.dropUnused(hashes);
   }
 

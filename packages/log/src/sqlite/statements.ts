@@ -11,6 +11,9 @@ type StatementName =
   | 'hiddenSession'
   | 'sessions'
   | 'sessionsWithWork'
+  | 'erasures'
+  | 'noteErasure'
+  | 'finishErasures'
   | 'nextEpoch'
   | 'nextSession'
   | 'putSession'
@@ -34,6 +37,7 @@ type StatementName =
   | 'unuseBlob'
   | 'dropUse'
   | 'usedBlobs'
+  | 'isBlobUsed'
   | 'dropBlob'
   | 'dropForgottenBlobs'
   | 'dropForgottenHolds';
@@ -80,6 +84,10 @@ export function prepareStatements(database: DatabaseSync): Statements {
     sessionsWithWork: prepare(
       `SELECT key, ${sessionColumns}, ${incarnation} FROM log_sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT ?`,
     ),
+    erasures: prepare('SELECT erasures FROM counters'),
+    noteErasure: prepare('UPDATE counters SET erasures = erasures + 1'),
+    // Another process may have erased more since the checkpoint began.
+    finishErasures: prepare('UPDATE counters SET erasures = 0 WHERE erasures = ?'),
     nextEpoch: prepare('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
     nextSession: prepare(
       'UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS made, incarnation',
@@ -120,6 +128,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     unuseBlob: prepare('UPDATE blob_uses SET count = count - 1 WHERE session = ? AND hash = ?'),
     dropUse: prepare('DELETE FROM blob_uses WHERE session = ? AND hash = ? AND count <= 0'),
+    isBlobUsed: prepare('SELECT 1 FROM blob_uses WHERE hash = ? LIMIT 1'),
     usedBlobs: prepare('SELECT hash FROM blob_uses WHERE session = ?'),
     dropBlob: prepare(
       'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',

@@ -133,7 +133,7 @@ export class ErrorBuilder {
   }
 
   #message(kind: ProviderErrorKind, reason: string): string {
-    // Without a response, it was this package that rejected the request.
+    // If there is no response, this package rejected the request before it was sent.
     const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
     return isUnsent && reason !== ''
       ? messageForUnsent(this.#provider, reason)

@@ -172,9 +172,13 @@ const commands = [
     input: jsonValueSchema.optional(),
     /**
      * Also approves later calls that match the same rule: until this time (ms since 1970), or for
-     * the rest of the session.
+     * the rest of the session. Refused together with `input`: the rule is about the model's input.
      */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
+  }).refine(({ input, until }) => input === undefined || until == null, {
+    path: ['until'],
+    error:
+      'it cannot be used together with input, because the rule is about the input of the model',
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
   closedObject({ type: z.literal('abort'), reason }),

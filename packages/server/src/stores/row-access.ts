@@ -143,7 +143,7 @@ const itemNames: Readonly<Record<Table, string>> = {
   tokens: 'token',
 };
 
-/** In characters of JSON. Single values are bounded, and so must be a page of many values. */
+/** Maximum length of a page, in characters of JSON. A limit per value does not limit a page of many. */
 const maxPageLength = 16 * 2 ** 20;
 
 /** Limits the total size of a page. */

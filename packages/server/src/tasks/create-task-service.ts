@@ -48,7 +48,7 @@ export interface TaskServiceOptions {
    * stays the same.
    */
   readonly secret: string | Uint8Array;
-  /** Decides where remote agents may be. Default: on this machine and in the internet. */
+  /** Decides where remote agents may be. Default: on this machine and on the internet. */
   readonly network?: AgentNetwork | undefined;
   /** True if every request needs a token. Default: true. */
   readonly isGuarded?: boolean | undefined;

@@ -37,18 +37,18 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   const { tasks, directory, sync, loops, queues, ids, stopper } = options;
   const decisions = new TaskQueues(options.clock, options.graceMs);
   return {
-    async create(agentId, body, { key, trace } = {}) {
+    async create(agentId, body, { key, trace, owner } = {}) {
       queues.assertOpen();
       const { agent } = await directory.get(agentId);
       const name = key === undefined ? undefined : `task:${key}`;
-      return (await createTask(options, { agentId, agent, trace }, body, name)).task;
+      return (await createTask(options, { agentId, agent, trace, owner }, body, name)).task;
     },
     async sendMessage(agentId, { content, ...body }, sendEventTo = {}) {
-      const { key, trace } = sendEventTo;
+      const { key, trace, owner } = sendEventTo;
       queues.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
-      const stored = await taskFor(options, { agentId, agent, trace }, body, key);
+      const stored = await taskFor(options, { agentId, agent, trace, owner }, body, key);
       const taskId = stored.task.id;
       // A key does not show the answer of a deleted task.
       if (stored.task.status === 'DELETED') assertUsable(taskId, 'DELETED');
@@ -103,6 +103,9 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const { task, agentId } = await tasks.get(ref);
       return { ...task, agents: await agentsOf(options, agentId) };
     },
+    async ownerOf(id) {
+      return (await tasks.get({ id })).owner;
+    },
     async list(query) {
       const { data, next } = await tasks.list(query);
       const known = new Map<string, AgentInfo[]>();
@@ -123,20 +126,21 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
-/** The agent of a task, and the trace that its creation belongs to. */
+/** The agent and the owner of a task, and the trace that its creation belongs to. */
 interface TaskTarget {
   readonly agentId: string;
   readonly agent: ResolvedAgent['agent'];
   readonly trace: TraceContext | undefined;
+  readonly owner: string | undefined;
 }
 
 async function createTask(
   { tasks, rows, async }: TasksServiceOptions,
-  { agentId, agent, trace }: TaskTarget,
+  { agentId, agent, trace, owner }: TaskTarget,
   body: Parameters<TasksService['create']>[1],
   key?: string,
 ): Promise<StoredTask> {
-  const stored = await tasks.create(agentId, body, key);
+  const stored = await tasks.create(agentId, body, { key, owner });
   const { task, origin } = stored;
   // Also for a repeated key, because the process that created the task may have crashed before this
   // step.

@@ -45,6 +45,8 @@ const maxSessions = 10_000;
 export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTelemetryObserver {
   assertKnownOptions('openTelemetryObserver', options, {
     ...{ tracer: true, context: true, ids: true, agentName: true, recordContent: true },
+    // An exporter can be passed as the options.
+    ...{ export: true, flush: true, close: true },
   });
   const { agentName, recordContent = false } = options;
   /** Sessions with open spans. */
