@@ -144,8 +144,7 @@ export async function submitDecision(
   const { asked } = await snapshot(log, id);
   const waiting = asked.map(({ toolCallId }) => toolCallId);
   const { toolCallId } = decision;
-  if (!waiting.includes(toolCallId))
-    throw await refusedDecision(log, id, { toolCallId, waiting });
+  if (!waiting.includes(toolCallId)) throw await refusedDecision(log, id, { toolCallId, waiting });
   await assertInputFits(decision, asked, tools);
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
 }

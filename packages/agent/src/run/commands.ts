@@ -47,17 +47,13 @@ export class CommandHandler {
 
   /** A command that this version cannot handle must not wait for ever. The log says why it did not. */
   async #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
-    const { unknownCommandText } = await import('../input/submit-command.ts');
     const [code, why] =
       command.type === 'unknown'
-        ? [
-            'unknown_command',
-            `${unknownCommandText(command.given)}. Use submitCommand, which checks`,
-          ]
+        ? ['unknown_command', await unknownTypeText(command.given)]
         : ['bad_command', 'it cannot be decoded'];
     const message = `Cannot handle command ${key}: ${why}`;
     this.#context.settings.onDiagnostic(message);
-    return this.#write([commandConsumed(key, { code, message })]);
+    await this.#write([commandConsumed(key, { code, message })]);
   }
 
   /** Allows waiting calls that a standing approval covers. */
@@ -141,4 +137,10 @@ export class CommandHandler {
 
 function callKey({ turn, attempt }: TurnState, toolCallId: ToolCallId): string {
   return `${turn}.${attempt} ${toolCallId}`;
+}
+
+/** Unknown commands are rare, so the code loads on demand. */
+async function unknownTypeText(given: unknown): Promise<string> {
+  const { unknownCommandText } = await import('../input/submit-command.ts');
+  return `${unknownCommandText(given)}. Use submitCommand, which checks commands`;
 }

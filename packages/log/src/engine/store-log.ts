@@ -10,8 +10,8 @@ import type {
   ReadOptions,
   RestoreOptions,
   SettleOptions,
-  SubmittedCommand,
   SubmitResult,
+  SubmittedCommand,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
