@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { sharedFolder } from './scripts/process-folder.ts';
 
 // Resolve workspace packages to their TypeScript source, as tsc and node do.
 const conditions = ['@millrace/source'];
@@ -13,6 +14,10 @@ const [load = 0] = loadavg();
 const patience = Number(
   process.env['MILLRACE_TEST_PATIENCE'] ?? Math.max(1, Math.ceil(load / cores)),
 );
+
+// All tests of a run share what they build. In watch mode the sources change during the run.
+if (process.argv.includes('run'))
+  process.env['MILLRACE_TEST_RUN'] ??= `${process.pid}_${Date.now()}`;
 
 const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
@@ -57,8 +62,9 @@ export default defineConfig(({ mode }) => {
         SEED: seed,
         MILLRACE_TEST: name,
         MILLRACE_TEST_PATIENCE: String(patience),
-        // All tests of a run share what they build. In watch mode the sources change during the run.
-        ...(process.argv.includes('run') && { MILLRACE_TEST_RUN: `${process.pid}_${Date.now()}` }),
+        // Tests start hundreds of processes from the sources. Each of them compiles only what no earlier
+        // one has compiled.
+        NODE_COMPILE_CACHE: sharedFolder('compile-cache'),
       },
       isolate: false,
       // Many tests wait for servers, terminals and browsers, so more workers than cores help.

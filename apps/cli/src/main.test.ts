@@ -21,6 +21,7 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { childEnv } from '../../../packages/core/src/testing/runs.ts';
 import { version } from './package-files.ts';
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
@@ -61,7 +62,7 @@ function start(
   argv: readonly string[],
   { stdout = 'pipe', node = [] }: StartOptions = {},
 ): Started {
-  const env = { HOME: root, PATH: process.env['PATH'] };
+  const env = { HOME: root, ...childEnv() };
   const flags = ['--conditions=@millrace/source', ...node];
   const stdio = ['ignore', stdout, 'pipe'] as const;
   const child = spawn(process.execPath, [...flags, main, ...argv], {

@@ -9,6 +9,7 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { exitCodes } from '../exit-code.ts';
 import { eventsIn } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -27,7 +28,7 @@ afterEach(() => server.close());
 
 async function millrace(...args: readonly string[]) {
   const env = {
-    ...{ PATH: process.env['PATH'] ?? '', HOME: folder(), OPENAI_API_KEY: key },
+    ...{ ...childEnv(), HOME: folder(), OPENAI_API_KEY: key },
     OPENAI_BASE_URL: `${server.url}/v1`,
   };
   const words = ['--conditions=@millrace/source', main, '--cwd', folder(), ...args];
