@@ -22,6 +22,8 @@ if (process.argv.includes('run'))
 const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
+// Slow tests of what few changes touch. The workflow runs each in a job of its own, beside `.ci/run`.
+const ownJob = ['scripts/docs-site.full.test.ts'];
 // Each test of these files is one attack, and passes if it is stopped.
 const attacks = [
   'packages/*/src/**/*.attack*.test.ts',
@@ -34,8 +36,8 @@ const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
  * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
- * `npm run test:rest` runs the slow files that `npm test` leaves out, also with a tenth. CI runs both
- * for each change. `npm run test:full` runs everything with all runs of each property, and CI runs it
+ * `npm run test:rest` runs the slow files that `npm test` leaves out, also with a tenth. `npm run
+ * test:job` runs the slow files that have a job of their own. CI runs all three for each change. `npm run test:full` runs everything with all runs of each property, and CI runs it
  * every night. `npm run attack` runs the attacks. `npm run test:real` runs the tests against real model
  * servers.
  */
@@ -44,7 +46,8 @@ const filesOf: Readonly<Record<string, () => { include: string[]; exclude: strin
   full: () => ({ include: all, exclude: outside }),
   attack: () => ({ include: attacks, exclude: outside }),
   real: () => ({ include: real, exclude: outside }),
-  rest: () => ({ include: [slow], exclude: outside }),
+  rest: () => ({ include: [slow], exclude: [...outside, ...ownJob] }),
+  job: () => ({ include: ownJob, exclude: outside }),
 };
 
 export default defineConfig(({ mode }) => {
@@ -54,6 +57,8 @@ export default defineConfig(({ mode }) => {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions } },
+    // See NODE_ENV in scripts/random-seed.ts.
+    ...(name === 'rest' && { oxc: { jsx: { development: false } } }),
     test: {
       ...filesOf[name]?.(),
       ...(name === 'attack' && { reporters: ['./scripts/attack-reporter.ts'] }),
