@@ -1,5 +1,4 @@
-// The agent loads this on demand. Loading takes real time, in which virtual time would advance.
-import '../run/compaction.ts';
+import { vi } from 'vitest';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 
 export { VirtualClock };
@@ -7,6 +6,11 @@ export { VirtualClock };
 /** The step in which virtual time advances. */
 const stepMs = 50;
 const mostSteps = 20_000;
+/**
+ * After so many steps virtual time waits for modules that the agent loads on demand. Loading takes real
+ * time. Without the wait, hours of virtual time would pass and each timeout would fire.
+ */
+const stepsBetweenWaits = 40;
 
 /** Advances virtual time until the promise settles. */
 export async function runToEnd<T>(clock: VirtualClock, result: Promise<T>): Promise<T> {
@@ -18,6 +22,8 @@ export async function runToEnd<T>(clock: VirtualClock, result: Promise<T>): Prom
   for (let step = 0; !isDone; step++) {
     if (step > mostSteps) throw new Error('There is no end to it');
     await flushPendingWork();
+    if (!isDone && step % stepsBetweenWaits === stepsBetweenWaits - 1)
+      await vi.dynamicImportSettled();
     if (!isDone) clock.advance(stepMs);
   }
   return done;
