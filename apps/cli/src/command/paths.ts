@@ -26,7 +26,7 @@ function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** The operands of `sessions import` are files. */
+/** Resolves the operands of `sessions import`, which are paths of files. */
 function resolveImportFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
   if (args.command !== 'sessions' || args.action !== 'import') return undefined;
   return { operands: args.operands.map((path) => resolve(from, path)) };

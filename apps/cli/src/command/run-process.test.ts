@@ -12,7 +12,7 @@ import { abortOnSignals } from './stop-signals.ts';
 const folder = temporaryFolder('process');
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-test('a folder that was deleted is told, and another one can be named from there', () => {
+test('a deleted working folder is an error, and an option can name another folder', () => {
   const inDeleted = (name: string, ...args: readonly string[]) => {
     const cwd = join(folder(), name);
     mkdirSync(cwd);

@@ -131,6 +131,12 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
    * with the run.
    */
   readonly events: AsyncIterable<RunEvent<Live, Tools>>;
+  /**
+   * Resolves when the session is open, with the epoch of its lease. A later driver of the session has
+   * a higher epoch, so it tells which of two runs is out of date. Undefined if the session could not
+   * be opened, or if another process drives it.
+   */
+  readonly epoch: Promise<number | undefined>;
   /** Resolves when the run has ended, whether it succeeded or not. */
   readonly result: Promise<RunResult<Value, Tools>>;
   /**

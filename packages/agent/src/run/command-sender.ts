@@ -5,11 +5,10 @@ import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '..
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
-import { approveCommand, assertInputFits, denyCommand } from '../input/submit-command.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import type { SessionJournal } from './journal.ts';
-import { noSuchCall, runOver } from './run-errors.ts';
+import { alreadyDecided, runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {
   readonly settings: Settings;
@@ -79,23 +78,32 @@ export class CommandSender implements RunCommands {
     call: Call,
     options: ApproveOptions<InputOfCall<Call>> = {},
   ): Promise<void> {
-    return this.#track(this.#decide(() => approveCommand(call, options)));
+    return this.#track(this.#decide(({ approveCommand }) => approveCommand(call, options)));
   }
 
   deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
-    return this.#track(this.#decide(() => denyCommand(call, options)));
+    return this.#track(this.#decide(({ denyCommand }) => denyCommand(call, options)));
   }
 
-  async #decide(decisionOf: () => Decision): Promise<void> {
-    const decision = decisionOf();
+  /** Many runs have no approvals, so the code loads on demand. */
+  async #decide(
+    decisionOf: (code: typeof import('../input/submit-command.ts')) => Decision,
+  ): Promise<void> {
+    const code = await import('../input/submit-command.ts');
+    const decision = decisionOf(code);
     const { journal } = await this.#options.opened;
     const { state, loop } = journal;
     const isThere = hasCall(state, loop.turn, decision.toolCallId);
     const waiting = state.asked.map(({ toolCallId }) => toolCallId);
     if (!isThere && !this.#isClosed)
-      throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
+      throw await code.refusedDecision(this.#options.settings.log, this.#options.session, {
+        ...{ toolCallId: decision.toolCallId, waiting },
+      });
+    const answer = loop.turn?.calls.get(decision.toolCallId)?.answer;
+    if (answer !== undefined && !this.#isClosed)
+      throw alreadyDecided(this.#options.session, decision.toolCallId, answer);
     const { settings, session, runId, stopped } = this.#options;
-    const checked = assertInputFits(decision, state.asked, settings.tools);
+    const checked = code.assertInputFits(decision, state.asked, settings.tools);
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());
     await this.submit(decision);
   }

@@ -1,10 +1,10 @@
-import type { DraftRecord, ToolCallId } from '@millrace/core';
+import type { DraftRecord, ErrorInfo, ToolCallId } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { unknownCommandText } from '../input/submit-command.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls } from '../state/turn-calls.ts';
+import { alreadyDecided, noSuchCall } from './run-errors.ts';
 
 /** The loop handles these between turns. */
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
@@ -39,16 +39,25 @@ export class CommandHandler {
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
-        const { onDiagnostic } = this.#context.settings;
-        if (command.type === 'unknown')
-          return onDiagnostic(
-            `Ignored command ${key}: ${unknownCommandText(command.given)}. Use submitCommand, which checks commands`,
-          );
-        onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
-        return this.#write([commandConsumed(key)]);
+        return this.#refuse(key, command);
       }),
     );
     await this.#applyStandingApprovals();
+  }
+
+  /** A command that this version cannot handle must not wait for ever. The log says why it did not. */
+  async #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
+    const { unknownCommandText } = await import('../input/submit-command.ts');
+    const [code, why] =
+      command.type === 'unknown'
+        ? [
+            'unknown_command',
+            `${unknownCommandText(command.given)}. Use submitCommand, which checks`,
+          ]
+        : ['bad_command', 'it cannot be decoded'];
+    const message = `Cannot handle command ${key}: ${why}`;
+    this.#context.settings.onDiagnostic(message);
+    return this.#write([commandConsumed(key, { code, message })]);
   }
 
   /** Allows waiting calls that a standing approval covers. */
@@ -108,9 +117,21 @@ export class CommandHandler {
     const name = turn && callKey(turn, toolCallId);
     const isOpen = turn?.calls.get(toolCallId)?.answer === undefined;
     const isFirst = isOpen && name !== undefined && !this.#decided.has(name);
-    const answered = turn && call && isFirst ? [approvalAnswered(turn, call, decision)] : [];
-    if (answered.length > 0 && name !== undefined) this.#decided.add(name);
-    await this.#write([commandConsumed(key), ...answered]);
+    if (turn === undefined || call === undefined || name === undefined || !isFirst)
+      return this.#write([commandConsumed(key, this.#lateDecision(toolCallId))]);
+    this.#decided.add(name);
+    await this.#write([commandConsumed(key), approvalAnswered(turn, call, decision)]);
+  }
+
+  /** Why a decision has no effect. */
+  #lateDecision(toolCallId: ToolCallId): ErrorInfo {
+    const { journal, session } = this.#context;
+    const { answer } = journal.loop.turn?.calls.get(toolCallId) ?? {};
+    const { code, message } =
+      answer === undefined
+        ? noSuchCall(session, toolCallId)
+        : alreadyDecided(session, toolCallId, answer);
+    return { code, message };
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {

@@ -85,7 +85,7 @@ const commandDefaults = {
 const charactersPerToken = 4;
 
 function currentContext({ journal }: RunContext): readonly Item[] {
-  return applyCompaction(transcript(journal.state), journal.loop.compacted);
+  return applyCompaction(transcript(journal.state), journal.loop.compacted, clipItem);
 }
 
 /** An estimate for the input and the tool results that no request has contained yet. */

@@ -13,7 +13,6 @@ import { CommandHandler } from './commands.ts';
 import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
 import { checkAnswer, repairItem } from './output.ts';
-import { failedStop, failureDrafts } from './recovery.ts';
 import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
@@ -182,7 +181,8 @@ export class RunLoop {
         await this.#write([{ turn: action.turn, attempt: 0, fact: { type: 'turn_started' } }]);
         return undefined;
       case 'compact':
-        if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
+        if (action.keys.length > 0)
+          await this.#write(action.keys.map((key) => commandConsumed(key)));
         await (await this.#loadCompactor()).compact(
           action.turn,
           this.#request.provider,
@@ -232,6 +232,7 @@ export class RunLoop {
     await journal.settled();
     await this.#callRunner?.halt();
     this.#callRunner?.abandon();
+    const { failedStop, failureDrafts } = await import('./recovery.ts');
     await this.#write(failureDrafts(journal));
     return turn === undefined ? this.#finishRun(failedStop) : undefined;
   }

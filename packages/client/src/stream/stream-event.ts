@@ -5,11 +5,18 @@ import type { Task } from '../contract/server-types.ts';
 import type { Connection } from '../contract/task-handle.ts';
 import { asObject, asText, isTemporary, parsed } from '../http/refusal.ts';
 
+/** The end of a stream, as the server announces it. */
+export interface StreamEnd {
+  readonly reason: string;
+  /** False if the server says that nobody drives the run that is open on the log. */
+  readonly isRunLive: boolean;
+}
+
 /** An event of a task's stream. */
 type StreamEvent =
   | { readonly type: 'batch'; readonly batch: Batch }
   | { readonly type: 'task'; readonly task: Task }
-  | { readonly type: 'end'; readonly reason: string }
+  | ({ readonly type: 'end' } & StreamEnd)
   /** An event of a later server version, which is ignored. */
   | { readonly type: 'unknown' };
 
@@ -20,8 +27,10 @@ export function readEvent({ event, data }: EventSourceMessage): StreamEvent {
       return { type: 'batch', batch: batchOf(data) };
     case 'task_updated':
       return { type: 'task', task: taskOf(data) };
-    case 'end':
-      return { type: 'end', reason: asText(asObject(parsed(data))['reason']) ?? 'over' };
+    case 'end': {
+      const { reason, is_run_live } = asObject(parsed(data));
+      return { type: 'end', reason: asText(reason) ?? 'over', isRunLive: is_run_live !== false };
+    }
     default:
       return { type: 'unknown' };
   }
@@ -56,16 +65,31 @@ function taskOf(data: string): Task {
 export interface StreamTarget {
   /** The offset up to which everything is folded; 0 at the start. */
   readonly through: number;
+  /** True if the folded records have an open run. */
+  readonly isRunOpen: boolean;
   /** Sets the offset where the existing records end. Until then the target is catching up. */
   expect(through: number): void;
   /** Folds a batch. Returns `gap` if it does not fit. */
   add(batch: Batch): 'taken' | 'gap';
-  /** Discards everything, because it does not match the server's log. */
-  reset(): void;
+  /** The incarnation of the log that the state belongs to. Undefined if the server sends none. */
+  readonly incarnation: string | undefined;
+  /** Sets the incarnation of the records that follow. */
+  setIncarnation(incarnation: string): void;
+  /**
+   * Discards everything, because it does not match the server's log. With an error, readers of events
+   * get it: the events that they have may not have happened.
+   */
+  reset(why?: ClientError): void;
   setTask(task: Task): void;
   setConnection(connection: Connection): void;
   /** Called after all events of one network read. */
   flush(): void | Promise<void>;
+}
+
+/** Returns what follows the hyphen in the id of an event: the incarnation of the log. */
+export function incarnationIn(id: string | undefined): string | undefined {
+  const start = id?.indexOf('-') ?? -1;
+  return start < 0 ? undefined : id?.slice(start + 1);
 }
 
 /** Returns whether a reconnect cannot help. */
@@ -76,6 +100,26 @@ export function isFinal(error: ClientError): boolean {
 export function lost(cause?: unknown): ClientError {
   const message = 'The stream broke off. It is resumed from where it was';
   return new ClientError('unreachable', message, {}, { cause });
+}
+
+/** The row of the task says that it is over, but the log has an open run. The log is the truth. */
+export function endedEarly(task: string, reason: string): ClientError {
+  const message = `The stream of task ${task} ended (${reason}) during a run. It is opened again`;
+  return new ClientError('unreachable', message, { task });
+}
+
+/** Ends that follow from the row of the task, not from its log. */
+const rowReasons: ReadonlySet<string> = new Set([
+  'completed',
+  'failed',
+  'canceled',
+  'terminated',
+  'timed_out',
+]);
+
+/** Whether an end contradicts the log: the row says that the task is over, and a run is open. */
+export function isEarly({ reason, isRunLive }: StreamEnd, target: StreamTarget): boolean {
+  return isRunLive && target.isRunOpen && rowReasons.has(reason);
 }
 
 export function silent(): ClientError {

@@ -46,3 +46,9 @@ export async function readWholeSession(log: Log, session: SessionId): Promise<St
   }
   return { info, records: pages.flat() };
 }
+
+/** The records do not fold. */
+export function unfoldableError(session: SessionId, offset: number): LogError {
+  const message = `Cannot fold session ${session} after offset ${offset}: the records are inconsistent. Restore a backup`;
+  return new LogError('corrupt', message, { session, offset });
+}

@@ -23,6 +23,12 @@ export interface Log {
    */
   submit(session: string, command: JsonObject, key: string): Promise<SubmitResult>;
 
+  /**
+   * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the
+   * session has this key. It reads an index, so its cost does not depend on the session's length.
+   */
+  findCommand(session: string, key: string): Promise<SubmittedCommand | undefined>;
+
   /** Reads the records after an offset, up to a size limit. */
   read(session: string, options?: ReadOptions): Promise<Batch>;
 
@@ -76,6 +82,8 @@ export interface Driver {
   readonly session: SessionId;
   /** Increases with each driver. A later driver fences an earlier one. */
   readonly epoch: number;
+  /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
+  readonly incarnation: string;
   /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**
@@ -116,6 +124,11 @@ export interface OpenOptions {
   readonly epoch?: number | undefined;
   /** The driver already has the records up to this offset. Its first batch starts after it. Default: 0. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
+   * another one now. Default: not checked.
+   */
+  readonly incarnation?: string | undefined;
 }
 
 /** The result of `Log.submit`. */
@@ -126,10 +139,23 @@ export interface SubmitResult {
   readonly isRepeat: boolean;
 }
 
+/** A command on the log, found by its key. */
+export interface SubmittedCommand {
+  /** The offset of the command's record. */
+  readonly offset: number;
+  /** True if a driver has handled the command. */
+  readonly isConsumed: boolean;
+}
+
 /** Options of `Log.read`. */
 export interface ReadOptions {
   /** The offset after which to read. Default: 0. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
+   * another one now. Default: not checked.
+   */
+  readonly incarnation?: string | undefined;
   /** Approximate maximum size of the records. At least one record is returned. Default: 1 MiB. */
   readonly maxBytes?: number | undefined;
 }
@@ -138,6 +164,12 @@ export interface ReadOptions {
 export interface FollowOptions {
   /** The offset after which to start. Default: 0, the start of the session. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. The iteration throws `rewound` if the
+   * session has another one at the start. A change during the iteration always throws. Default: not
+   * checked at the start.
+   */
+  readonly incarnation?: string | undefined;
   /**
    * When to end. `idle`: after the last record, if no run or turn is open. `closed`: when the session
    * is closed. Default: never.

@@ -3,8 +3,14 @@ import type { Log } from '../contract/log.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
+import { randomIncarnation } from '../storage/incarnation.ts';
 import { approximateBytes, indexAfter, settledRanges } from '../storage/record-list.ts';
-import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
+import type {
+  NewSessionNumbers,
+  RecordStore,
+  SessionRowFilter,
+  StoreTransaction,
+} from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { hasWork } from '../storage/session-row.ts';
 
@@ -41,6 +47,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
   readonly #blobs = new Map<string, Uint8Array>();
   /** How many times each blob was stored without a record that references it since. */
   readonly #heldBlobs = new Map<string, number>();
+  readonly #incarnation = randomIncarnation();
   #epochs = 0;
   #made = 0;
 
@@ -117,8 +124,8 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return ++this.#epochs;
   }
 
-  nextSession(): number {
-    return ++this.#made;
+  nextSession(): NewSessionNumbers {
+    return { made: ++this.#made, incarnation: this.#incarnation };
   }
 
   putSession(row: SessionRow): void {

@@ -16,6 +16,7 @@ import {
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import { addRecords } from '../engine/append-records.ts';
+import { assertReason } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { readableDrafts } from '../engine/readable-draft.ts';
 
@@ -26,6 +27,7 @@ export async function redact(
   item: ItemId,
   reason?: string,
 ): Promise<void> {
+  assertReason(reason, session);
   const fact = {
     type: 'item_redacted',
     itemId: item,

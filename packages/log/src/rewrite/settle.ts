@@ -7,7 +7,9 @@ import {
   settleTurn,
 } from '@millrace/core';
 import { nextTask } from '../contract/clock.ts';
+import type { SettleOptions } from '../contract/log.ts';
 import { unknownSession } from '../contract/log-error.ts';
+import { assertSettleOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { batchBytes } from '../follow/feed.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
@@ -24,8 +26,10 @@ export async function settle(
   context: LogContext,
   session: SessionId,
   turn: number,
-  within?: OffsetRange,
+  options: SettleOptions = {},
 ): Promise<boolean> {
+  assertSettleOptions(options, session);
+  const { within } = options;
   const row = await context.reader.session(session);
   if (row === undefined) throw unknownSession(session);
   const range = within ?? (await findTurn(context, row, turn));

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LogErrorCode } from '../contract/log-error.ts';
+import { isRequirementMissing } from '../testing/external-programs.ts';
 import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
 // These tests need processes without root rights, because the system refuses root nothing.
@@ -89,8 +91,12 @@ describe('permissions', () => {
 });
 
 /** All records that were stored before the failure exist, and more can be written. */
-async function expectKept([first, second]: readonly AttemptResult[], why: RegExp): Promise<void> {
-  expect(first).toMatchObject({ failed: 'storage', message: expect.stringMatching(why) });
+async function expectKept(
+  [first, second]: readonly AttemptResult[],
+  failed: LogErrorCode,
+  why: RegExp,
+): Promise<void> {
+  expect(first).toMatchObject({ failed, message: expect.stringMatching(why) });
   const after = first !== undefined && 'after' in first ? first.after : 0;
   expect(after).toBeGreaterThan(20);
   expect(second).toEqual({ done: after + 20 });
@@ -101,12 +107,31 @@ const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const mount = 'mount -t tmpfs -o size=1m none "$0" && ';
 const canMount = run([...inSmallFolder, 'true']).status === 0;
 
-test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', async () => {
+test.skipIf(!canMount)('a full disk refuses further records, and keeps the stored ones', async () => {
   const ballast = join(folder, 'ballast');
   const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
   const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
-  await expectKept(results, /disk is full.*make room/);
+  await expectKept(results, 'storage_full', /disk is full.*make room/);
 });
+
+/** Runs a command whose reads of the file fail from the given one on. */
+const withReadErrors = (first: number, command: readonly string[]) => [
+  ...['strace', '-f', '-o', '/dev/null', '-P', path, '-e', 'trace=pread64'],
+  ...['-e', `inject=pread64:error=EIO:when=${first}+`, ...command],
+];
+const noStrace = 'strace is not installed, and this test injects errors with it';
+const isStraceMissing = isRequirementMissing(spawnSync('strace', ['-V']).status === 0, noStrace);
+
+test.skipIf(isStraceMissing).each([1, 2, 5])(
+  '21.O: a disk that cannot read is told as such, and not as damage, from read %i on',
+  (first) => {
+    expect(tryLog()).toEqual([{ done: 20 }]);
+    const [result] = tell(withReadErrors(first, [...node, path]));
+    const message = expect.stringMatching(/the disk could not read it, which may pass.*EIO/);
+    expect(result).toMatchObject({ failed: 'storage', message });
+    expect(tryLog()).toEqual([{ done: 40 }]);
+  },
+);
 
 test('a file that cannot grow refuses appends and keeps acknowledged records', async () => {
   const ballast = join(folder, 'ballast');
@@ -116,6 +141,7 @@ test('a file that cannot grow refuses appends and keeps acknowledged records', a
   // Closing the log runs a checkpoint, which frees space.
   await expectKept(
     tell([...limited, ...node, path, ballast]),
+    'storage',
     /disk reported an error; check the disk/,
   );
 });

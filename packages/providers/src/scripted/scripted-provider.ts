@@ -95,7 +95,7 @@ function notAsScripted(message: string): ScriptedProviderError {
 }
 
 function tooMany(provider: string, length: number, asked: number): ProviderError {
-  const message = `Cannot answer request ${asked}: the script has ${length} responses. Add one`;
+  const message = `Cannot answer request ${asked}: the script has only ${length} ${length === 1 ? 'entry' : 'entries'}. Add an entry for each request`;
   return new ProviderError('invalid_request', message, { provider });
 }
 

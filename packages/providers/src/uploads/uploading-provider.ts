@@ -65,7 +65,7 @@ function withWarnings(step: StreamStep, warnings: readonly string[]): StreamStep
   return { ...step, end: { ...step.end, warnings: [...(step.end.warnings ?? []), ...warnings] } };
 }
 
-/** A request whose large attachments are files. */
+/** A request in which references to uploaded files replace the large attachments. */
 interface SentRequest {
   readonly request: ModelRequest;
   /** Contents that are not files, and why. */

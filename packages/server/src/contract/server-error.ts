@@ -17,6 +17,8 @@ const statusCodes = {
   conflict: [409, -32603],
   /** The offset never existed, or it was deleted. */
   gone: [410, -32602],
+  /** The log was rewound since the cursor was sent. The client must read from the start. */
+  rewound: [410, -32602],
   too_large: [413, -32600],
   unsupported_media_type: [415, -32600],
   misdirected: [421, -32603],
@@ -31,6 +33,8 @@ const statusCodes = {
   /** The server is closing, or something that it needs cannot be reached. */
   unavailable: [503, -32603],
   agent_timeout: [504, -32603],
+  /** The disk of the server is full. The message says what was stored. */
+  storage_full: [507, -32603],
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
 
 /** Codes of a `ServerError`. */

@@ -11,7 +11,7 @@ export interface FoundRoute {
 /** One step of all paths that have the same steps before it. */
 interface PathNode {
   readonly steps: Map<string, PathNode>;
-  /** The next step, if it is a parameter such as `{task_id}`. */
+  /** The node of the next path segment, if that segment is a parameter such as `{task_id}`. */
   param?: PathNode;
   /** Routes whose path ends here, by method. */
   readonly routes: Map<string, Route>;

@@ -1,6 +1,7 @@
 import {
   type Batch,
   type DraftRecord,
+  type ErrorInfo,
   Folder,
   type FoldState,
   type Ids,
@@ -9,12 +10,22 @@ import {
   type SessionId,
   sessionId,
   type TraceContext,
+  toArray,
 } from '@millrace/core';
-import { type Clock, type Driver, type Log, LogError } from '@millrace/log';
+import {
+  type Clock,
+  type Driver,
+  type Log,
+  LogError,
+  type SessionFold,
+  sessionStates,
+} from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { journalClosed, journalError, turnFinished } from './journal-errors.ts';
 import {
+  type CallDecision,
+  decisionOn,
   emptyJournalState,
   foldJournal,
   type JournalState,
@@ -40,10 +51,16 @@ export interface JournalOptions {
    * loops, which do this themselves. Default: true.
    */
   readonly repairsOnOpen?: boolean | undefined;
-  /** Called after the journal has ended a turn that a crashed process left open. */
-  readonly onRepaired?: ((taskId: string) => Promise<void>) | undefined;
+  /**
+   * Called after the journal has ended a turn that a crashed process left open, with the epoch of the
+   * journal's lease.
+   */
+  readonly onRepaired?: ((taskId: string, epoch: number) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
+
+/** The journal's state as a fold that the log keeps beside the session state. */
+const journalFold: SessionFold<JournalState> = { initial: emptyJournalState, apply: foldJournal };
 
 /** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
@@ -57,6 +74,29 @@ export interface OpenWork {
   readonly runnable: readonly QueuedCommand[];
 }
 
+/** What is known about a call that somebody decides on. */
+export interface CallStatus {
+  readonly isAsked: boolean;
+  /** True if the command with this key decided on a call before. */
+  readonly isRepeat: boolean;
+  /** True if a decision on the call is on the log and was not read yet. */
+  readonly isSubmitted: boolean;
+  /** `open`: the call of the last run has no result yet. Undefined if there is no such call. */
+  readonly call: 'open' | 'over' | undefined;
+  readonly decision: CallDecision | undefined;
+}
+
+/** Finds a call in the transcript. The last items come first, because calls are decided soon. */
+function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['call'] {
+  for (const item of toArray(items).toReversed())
+    for (const { part } of item.parts) {
+      if (part?.kind === 'tool_result' && part.toolCallId === toolCallId) return 'over';
+      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId)
+        return run !== undefined && item.run === run ? 'open' : 'over';
+    }
+  return undefined;
+}
+
 /**
  * The journal of a task. It folds the session as it writes, and shares one lease among all writers of the process.
  */
@@ -67,6 +107,8 @@ export class LocalJournal implements TaskJournal {
   readonly #idleMs: number;
   #folder: Folder;
   #state: JournalState = emptyJournalState;
+  /** The incarnation of the folded records. Undefined before the session was read. */
+  #incarnation: string | undefined;
   /** The lease, or the pending request for it. */
   #driver: Promise<Driver> | undefined;
   #turn: JournalTurn | undefined;
@@ -107,6 +149,20 @@ export class LocalJournal implements TaskJournal {
     };
   }
 
+  /** Returns whether a call waits for a decision, and what was decided, after reading the log. */
+  async callStatus(toolCallId: string, key: string): Promise<CallStatus> {
+    await this.#refresh();
+    const { state } = this.#folder;
+    const { decisions, commands } = this.#state;
+    return {
+      isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
+      isRepeat: decisions.some((made) => made.key === key),
+      isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
+      call: findCall(state, toolCallId),
+      decision: decisionOn(this.#state, toolCallId),
+    };
+  }
+
   /** True while a write is pending, a turn is active or the lease is held. */
   get isBusy(): boolean {
     return this.#inFlight > 0 || this.#turn !== undefined || this.#driver !== undefined;
@@ -136,11 +192,13 @@ export class LocalJournal implements TaskJournal {
     await this.append([]);
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
+    const { epoch = 0 } = (await driver) ?? {};
+    if (this.#driver !== driver || this.#turn !== undefined) throw turnInProgress(this.taskId);
     const turn = this.#state.lastTurn + 1;
     const runId = this.#options.ids.run();
     const isOurs = () => this.#driver === driver && this.#turn === started;
     const started: JournalTurn = {
-      ...{ turn, attempt: 1, runId, after: this.#folder.state.through, trace },
+      ...{ turn, attempt: 1, runId, epoch, after: this.#folder.state.through, trace },
       append: (drafts) =>
         isOurs() ? this.append(drafts) : Promise.reject(turnFinished(this.taskId, turn)),
       finish: async (stop, error) => {
@@ -171,8 +229,9 @@ export class LocalJournal implements TaskJournal {
     return started;
   }
 
-  async consume(key: string): Promise<void> {
-    await this.append([{ turn: 0, attempt: 0, fact: { type: 'command_consumed', key } }]);
+  async consume(key: string, error?: ErrorInfo): Promise<void> {
+    const fact = { type: 'command_consumed', key, ...(error && { error }) } as const;
+    await this.append([{ turn: 0, attempt: 0, fact }]);
   }
 
   async close(): Promise<void> {
@@ -206,15 +265,21 @@ export class LocalJournal implements TaskJournal {
   async #open(): Promise<Driver> {
     const { holder = 'server', repairsOnOpen = true, onRepaired, leaseWaitMs = 0 } = this.#options;
     await this.#released;
+    await this.#start();
     const { through: from } = this.#folder.state;
     const wait = { ...this.#options, leaseWaitMs };
-    const driver = await takeLease(this.#session, { holder, from }, wait);
+    const options = { holder, from, incarnation: this.#incarnation };
+    const driver = await takeLease(this.#session, options, wait).catch((error: unknown) => {
+      this.#restartIfRewound(error);
+      throw error;
+    });
+    this.#incarnation = driver.incarnation;
     try {
       this.#apply(await driver.append([]));
       const repairs = repairsOnOpen ? repairDrafts(this.#folder.state, this.#state) : [];
       if (repairs.length === 0) return driver;
       this.#apply(await driver.append(repairs));
-      await onRepaired?.(this.taskId);
+      await onRepaired?.(this.taskId, driver.epoch);
       return driver;
     } catch (error) {
       await driver.release().catch(() => {});
@@ -241,13 +306,43 @@ export class LocalJournal implements TaskJournal {
       await this.append([]);
       return;
     }
+    await this.#start();
     const { log } = this.#options;
     for (;;) {
-      const { through } = this.#folder.state;
-      const page = await log.read(this.#session, { from: through }).catch(undefinedIfMissing);
-      if (page === undefined || page.through <= through) return;
+      const { through: from } = this.#folder.state;
+      const incarnation = this.#incarnation;
+      const page = await log.read(this.#session, { from, incarnation }).catch(undefinedIfMissing);
+      if (page === undefined || page.through <= from) return;
       this.#apply(page);
     }
+  }
+
+  /** Starts from the state that the process keeps of the session, instead of from its first record. */
+  async #start(): Promise<void> {
+    if (this.#incarnation !== undefined) return;
+    const states = sessionStates(this.#options.log);
+    const loaded = await states.load(this.#session, journalFold).catch(undefinedIfMissing);
+    if (loaded === undefined || this.#incarnation !== undefined) return;
+    this.#folder = new Folder(loaded.state);
+    this.#state = loaded.value;
+    this.#incarnation = loaded.incarnation;
+  }
+
+  /** The next use reads the session again from its start. */
+  #restartIfRewound(error: unknown): void {
+    if (!isMillraceError(error) || error.code !== 'rewound') return;
+    sessionStates(this.#options.log).forget(this.#session);
+    this.#folder = new Folder(this.#session);
+    this.#state = emptyJournalState;
+    this.#incarnation = undefined;
+  }
+
+  /** Keeps the state for the next journal of the task. */
+  #keep(): void {
+    const incarnation = this.#incarnation;
+    if (incarnation === undefined) return;
+    const kept = { state: this.#folder.state, value: this.#state, incarnation };
+    sessionStates(this.#options.log).keep(journalFold, kept);
   }
 
   #dropDriver(): void {
@@ -267,6 +362,7 @@ export class LocalJournal implements TaskJournal {
     const driver = this.#driver;
     this.#dropDriver();
     if (driver === undefined) return;
+    this.#keep();
     this.#released = driver.then((held) => held.release()).catch(() => {});
     await this.#released;
   }

@@ -29,6 +29,12 @@ interface CreatedTask extends StoredTask {
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
 
+/** The epoch of the run that set the status. Null: a request set it. */
+type StatusEpoch = number | null;
+
+/** Statuses that a run leaves behind. A later run of the task replaces them. */
+const runStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>(['FAILED', 'INTERRUPTED']);
+
 interface TaskStoreOptions {
   readonly rows: Rows;
   readonly log: Log;
@@ -114,14 +120,15 @@ export class TaskStore {
 
   list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<StoredTask>> {
     const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
+    const matches = (row: Row) =>
+      (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+      (search === undefined || matchesSearch(storedTask(row).task, search));
     return listRows(
       this.#rows,
       {
         table: 'tasks',
         where: { agent_id: agentId, ...statusFilter },
-        matches: (row) =>
-          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
-          (search === undefined || matchesSearch(storedTask(row).task, search)),
+        matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
       },
       page,
@@ -136,17 +143,48 @@ export class TaskStore {
   }
 
   /**
-   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged.
+   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged. A
+   * change that follows from a run must have the run's epoch, and has no effect if a later run has
+   * claimed the task.
    */
   setStatus(
     id: string,
     next: (status: TaskStatus) => TaskStatus | undefined,
     reason: string | null,
+    epoch?: number,
   ): Promise<Task> {
-    return this.#change(id, (task) => {
+    const change = (task: Task) => {
       const status = next(task.status ?? 'RUNNING');
       return status === undefined ? undefined : { status, status_reason: reason };
-    });
+    };
+    return this.#change(id, change, epoch);
+  }
+
+  /**
+   * Makes the run with this epoch the one whose changes count. Call it when the run has taken the
+   * lease. With `isRunning`, a status that an earlier run wrote since then becomes RUNNING again.
+   */
+  async claim(id: string, epoch: number, { isRunning }: { readonly isRunning: boolean }) {
+    const found = await this.#rows.claim('tasks', id, epoch);
+    if (found === undefined) return;
+    const row = found.epoch > epoch ? await this.#claimAgain(found, epoch) : found;
+    const isStale = (of: Row) => statusEpoch(of) !== null && statusEpoch(of) !== epoch;
+    if (row?.epoch !== epoch || !isRunning || !isStale(row)) return;
+    const change = ({ status }: Task, before: Row) =>
+      runStatuses.has(status) && isStale(before)
+        ? ({ status: 'RUNNING', status_reason: null } as const)
+        : undefined;
+    await this.#change(id, change, epoch);
+  }
+
+  /**
+   * The row has a higher epoch. Either a later run has claimed the task, or the log was replaced by
+   * an older copy, which counts its epochs from there. In the second case this run holds the lease.
+   */
+  async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
+    const { lease } = (await this.#log.info(sessionId(id))) ?? {};
+    if (lease?.epoch !== epoch) return undefined;
+    return this.#rows.claim('tasks', id, epoch, { replacing });
   }
 
   /**
@@ -176,14 +214,20 @@ export class TaskStore {
     return stored && { ...stored, origin: 'key' };
   }
 
-  async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
-    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
+  async #change(
+    id: string,
+    change: (task: Task, row: Row) => Partial<Fields> | undefined,
+    epoch?: number,
+  ): Promise<Task> {
+    const changeContent = (before: Row) => {
       const { task, agentId } = storedTask(before);
-      const changed = change(task);
+      const changed = change(task, before);
       if (changed === undefined || isSame(task, changed)) return undefined;
       const { id: _, created_at, updated_at, ...fields } = task;
-      return rowContent(agentId, { ...fields, ...changed });
-    });
+      const setBy = changed.status === undefined ? statusEpoch(before) : (epoch ?? null);
+      return rowContent(agentId, { ...fields, ...changed }, setBy);
+    };
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, epoch);
     const { task } = storedTask(row);
     if (isChanged) this.#onChange(task);
     return task;
@@ -209,7 +253,11 @@ function keyedTaskId(agentId: string, key: string): SessionId {
   return sessionId(hash.digest('hex').slice(0, 32));
 }
 
-function rowContent(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
+function rowContent(
+  agentId: string,
+  fields: Fields,
+  status_epoch: StatusEpoch = null,
+): Pick<Row, 'keys' | 'data'> {
   const { name, status } = fields;
   const keys = {
     agent_id: agentId,
@@ -217,12 +265,23 @@ function rowContent(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'>
     ...(name !== null && { name }),
     ...(status !== 'DELETED' && { is_shown: 'yes' }),
   };
-  return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
+  return { keys, data: { ...fields, agent_id: agentId, status_epoch } as JsonObject };
+}
+
+function statusEpoch({ data }: Row): StatusEpoch {
+  const { status_epoch } = data;
+  return typeof status_epoch === 'number' ? status_epoch : null;
+}
+
+interface StoredFields extends Fields {
+  readonly agent_id: string;
+  /** Missing in rows of earlier releases. */
+  readonly status_epoch?: StatusEpoch;
 }
 
 /** Converts a row to a task. */
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
-  const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
+  const { agent_id, status_epoch, ...fields } = data as unknown as StoredFields;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
   return { task: { id, ...fields, ...times }, agentId: agent_id };
 }

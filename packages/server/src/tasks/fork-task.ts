@@ -55,7 +55,7 @@ export async function forkTask(
   const task_metadata = { ...from.task_metadata, branch };
   const task = await tasks.adopt(agentId, newSession, { params: from.params, task_metadata });
   await createTracker(rows, newSession, agentId);
-  loops.track(newSession, agent, run, detach);
+  loops.track(newSession, agent, run, { detach, isRunning: true });
   return task;
 }
 

@@ -6,6 +6,7 @@ import type { SyncRunner } from '../agents/handlers/sync-runner.ts';
 import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
+import { TaskQueues } from '../agents/task-queues.ts';
 import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { TasksService } from '../contract/service.ts';
@@ -20,6 +21,7 @@ import { readEvent } from '../stores/task-events.ts';
 import { assertUsable } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
 import { forkTask } from './fork-task.ts';
+import { lateDecision } from './late-decision.ts';
 import type { TaskStopper } from './task-stops.ts';
 
 interface TasksServiceOptions extends RunnerOptions {
@@ -33,6 +35,7 @@ interface TasksServiceOptions extends RunnerOptions {
 
 export function tasksService(options: TasksServiceOptions): TasksService {
   const { tasks, directory, sync, loops, queues, ids, stopper } = options;
+  const decisions = new TaskQueues(options.clock, options.graceMs);
   return {
     async create(agentId, body, { key, trace } = {}) {
       queues.assertOpen();
@@ -76,7 +79,13 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       await assertQueueCapacity(options, taskId, agent);
       const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
       const resolved = await resolveCommand(options, taskId, command);
-      return loops.submit(stored, agent, resolved, name, traceJson(trace));
+      const submit = () => loops.submit(stored, agent, resolved, name, traceJson(trace));
+      if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
+      // One after the other, so that the second of two answers finds the first one.
+      return decisions.run(taskId, async () => {
+        await assertDecidable(options, taskId, resolved.tool_call_id, name);
+        return submit();
+      });
     },
     async fork(taskId, body, { trace } = {}) {
       queues.assertOpen();
@@ -227,6 +236,28 @@ async function resolveCommand(
     queued.some((queuedCount) => queuedCount.key === candidate),
   );
   return { ...command, key: name ?? key };
+}
+
+/**
+ * Throws `conflict` if a call is decided, or its run has ended, and says what was decided. A repeated
+ * command is let through, because the log returns the first one.
+ */
+async function assertDecidable(
+  { journals }: TasksServiceOptions,
+  taskId: string,
+  toolCallId: string,
+  key: string,
+): Promise<void> {
+  const read = (journal: LocalJournal) => journal.callStatus(toolCallId, key);
+  const status = await journals.use(taskId, read, loopJournalOptions);
+  const { isRepeat, isAsked, isSubmitted, call, decision } = status;
+  // A call of the current run can be decided before the question is on the log.
+  const isFree = isAsked || (call === 'open' && decision === undefined);
+  if (isRepeat || (isFree && !isSubmitted)) return;
+  if (decision !== undefined || call !== undefined)
+    throw lateDecision(taskId, toolCallId, decision ?? { decision: 'ended' });
+  const message = `Cannot approve or deny call ${toolCallId} of task ${taskId}: it has no such call`;
+  throw new ServerError('bad_state', message, { task: taskId, toolCallId });
 }
 
 /** Maximum number of queued commands per task. */

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
 import { ByteBudget, captureRequest, toRecordedRequest } from '../captured-request.ts';
 import {
+  assertCassetteOptions,
   type Cassette,
   CassetteError,
   defaultCassetteLimits,
@@ -34,14 +35,16 @@ export interface ReplayOptions {
 
 /**
  * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
- * pieces. A request gets the first unused exchange with the same method, path, query and body. If
- * there is none, the promise rejects with a `CassetteError` that lists the differences.
+ * pieces. A request gets the first unused exchange with the same method, path, query and body. The
+ * fields `prompt_cache_key` and `session_id` of the body may differ, because they name the session. If
+ * there is no such exchange, the promise rejects with a `CassetteError` that lists the differences.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
  * const response = await replay('https://api.example.com/v1/models');
  */
 export function replayFetch(cassette: Cassette, options: ReplayOptions = {}): typeof fetch {
+  assertCassetteOptions('replayFetch', options, { speed: true, secrets: true, clock: true });
   const { speed = 'instant', clock = systemClock } = options;
   checkSpeed(speed);
   const redactor = createRedactor(options.secrets);

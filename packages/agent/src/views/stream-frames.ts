@@ -1,4 +1,12 @@
-import { type Batch, type FoldState, type LogRecord, toArray, type View } from '@millrace/core';
+import {
+  type AgentEvent,
+  type Batch,
+  encodeEvent,
+  type FoldState,
+  type LogRecord,
+  toArray,
+  type View,
+} from '@millrace/core';
 import {
   encodeChunk,
   encodeFrame,
@@ -25,6 +33,11 @@ interface Step {
 
 const stepView: View<Step> = (before, record, after) => [{ before, record, after }];
 
+/** The frame of one event in an event stream. */
+export function eventFrame(event: AgentEvent): string {
+  return encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
+}
+
 /** The frames of an event stream with one message, as the AI SDK's clients read it. */
 export async function* uiMessageFrames(
   source: RunEventSource,
@@ -48,9 +61,15 @@ async function* messageOf(
   const initial = await source.initialState.then(withParkedRun, () => undefined);
   const message = new MessageStream(messageId, source.answered());
   if (initial !== undefined) yield* messageFrom(source, initial, message);
+  if (source.left?.aborted) return;
+  if (message.isWaiting) {
+    // The client answers when the stream has ended. Then the session must be free for `agent.resume`.
+    if (source.parks?.() === true) await result;
+    yield* finishChunks({ reason: 'parked' });
+    return;
+  }
   // Without an end on the log, the run could not start, or another process has it now.
-  if (!source.left?.aborted && !message.isWaiting)
-    yield* message.end ?? finishChunks((await result).stop);
+  yield* message.end ?? finishChunks((await result).stop);
 }
 
 async function* messageFrom(
@@ -73,14 +92,14 @@ async function* messageFrom(
   const fromInitial = { ...source, initialState: Promise.resolve(initial) };
   const steps = runView(fromInitial, stepView, withoutParks);
   const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
-  if (ends(initial.through)) return yield* finishChunks({ reason: 'parked' });
+  if (ends(initial.through)) return;
   for await (const step of steps) {
     const { offset } = step.record;
     message.learn(step.record);
     if (offset < shownThrough) continue;
     if (offset === shownThrough) yield* message.open(step.after);
     else yield* message.add(step);
-    if (ends(offset)) return yield* finishChunks({ reason: 'parked' });
+    if (ends(offset)) return;
   }
 }
 
