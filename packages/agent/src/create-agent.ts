@@ -20,6 +20,7 @@ import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, AgentRunOptions, ContextOption, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
+import type { Guardrail } from './contract/guardrail.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
@@ -109,6 +110,13 @@ export interface AgentOptions<
    * with the stop reason `limit` and the cause of the condition. Default: none.
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
+  /**
+   * Checks of the input, the output and the tool calls, in this order: each sees the changes of those
+   * before it. They can stop the run, change the content, or ask the user. Default: none.
+   */
+  readonly guardrails?:
+    | readonly Guardrail<Context & NotInferred<ContextOfTools<Tools>>>[]
+    | undefined;
   /**
    * Schema for the answers: any Standard Schema. The result has the validated `value`. Default:
    * answers are texts.
@@ -284,6 +292,7 @@ const optionNames: OptionNames<AgentOptions> = {
   request: true,
   prepareStep: true,
   stopWhen: true,
+  guardrails: true,
   output: true,
   compaction: true,
   contextFilters: true,
@@ -310,6 +319,8 @@ function assertOptions(options: AgentOptions): void {
     maxTurns: 'Use limits: { maxTurns }',
     maxSteps: 'Use limits: { maxTurns }',
     needsApproval: 'Use approve',
+    inputGuardrails: 'Use guardrails: [inputGuardrail(…)]',
+    outputGuardrails: 'Use guardrails: [outputGuardrail(…)]',
     outputType: 'Use output',
     schema: 'Use output',
   };
@@ -335,6 +346,7 @@ function settingsFrom(options: AgentOptions): Settings {
     request: options.request ?? {},
     prepareStep: stepPreparer(options.prepareStep),
     stopWhen: stopConditions(options.stopWhen),
+    guardrails: readGuardrails(options.guardrails),
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
@@ -368,6 +380,27 @@ function stopConditions(given: AgentOptions['stopWhen'] = []): Settings['stopWhe
   if (!Array.isArray(conditions) || conditions.some((one) => typeof one !== 'function'))
     throw notAFunction('stopWhen');
   return conditions;
+}
+
+function readGuardrails(given: AgentOptions['guardrails'] = []): Settings['guardrails'] {
+  const names = new Set<string>();
+  for (const { name, on, check } of given) {
+    if (typeof on !== 'string' || typeof check !== 'function') throw notAGuardrail();
+    if (names.has(name)) throw guardrailNameTaken(name);
+    names.add(name);
+  }
+  return given;
+}
+
+function notAGuardrail(): AgentError {
+  const message =
+    'Cannot use the option guardrails of createAgent: create each with inputGuardrail, outputGuardrail or toolGuardrail';
+  return new AgentError('bad_option', message, { of: 'createAgent', option: 'guardrails' });
+}
+
+function guardrailNameTaken(name: string): AgentError {
+  const message = `Cannot use two guardrails with the name ${name}. Rename one`;
+  return new AgentError('name_taken', message, { guardrail: name });
 }
 
 function notAFunction(option: string): AgentError {

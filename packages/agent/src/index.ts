@@ -9,11 +9,27 @@ export type {
 } from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { SessionCommand } from './contract/command.ts';
+export type {
+  AskVerdict,
+  BlockedBy,
+  ChangedValue,
+  ChangeVerdict,
+  CheckedInput,
+  CheckedOutput,
+  Guardrail,
+  GuardrailStep,
+  InputGuardrailOptions,
+  OutputGuardrailOptions,
+  PassVerdict,
+  StopVerdict,
+  ToolGuardrailOptions,
+} from './contract/guardrail.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
 export type { ChildAnswer, ChildQuestion, ParentCall } from './contract/parent-call.ts';
 export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type {
   ApproveOptions,
+  BlockedResult,
   DenyOptions,
   FailedResult,
   FinishedResult,
@@ -68,6 +84,7 @@ export type {
   TypedTool,
 } from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
+export { inputGuardrail, outputGuardrail, toolGuardrail } from './guardrails/define-guardrail.ts';
 export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {
   type SubmitOptions,

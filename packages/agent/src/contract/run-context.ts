@@ -65,4 +65,6 @@ interface RunPhase {
   isTurnEnding: boolean;
   /** The end of the run is decided. Later aborts have no effect. */
   isRunEnding: boolean;
+  /** The value that a guardrail threw. It is not on the log. */
+  cause?: unknown;
 }

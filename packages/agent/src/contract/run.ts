@@ -10,15 +10,18 @@ import type {
   StopReason,
   Usage,
 } from '@millrace/core';
+import type { BlockedBy } from './guardrail.ts';
 import type { PendingApproval, RunEvent, ToolCall, TypedTool } from './typed-tools.ts';
 
 /**
  * The result of a run. Errors and aborts are results too. `reason` narrows the type: with `stop` the
- * result has the `value` of the `output` schema, with `error` it has an `error`.
+ * result has the `value` of the `output` schema, with `error` it has an `error`, and with `blocked` the
+ * `guardrail` that stopped the run.
  */
 export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
   | FinishedResult<Value, Tools>
   | FailedResult<Tools>
+  | BlockedResult<Tools>
   | UnfinishedResult<Tools>;
 
 interface ResultFields<Tools extends TypedTool> {
@@ -61,10 +64,21 @@ export interface FailedResult<Tools extends TypedTool = TypedTool> extends Resul
   readonly value?: undefined;
 }
 
+/** The result of a run that a guardrail stopped. */
+export interface BlockedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
+  /** The same as `stop.reason`. */
+  readonly reason: 'blocked';
+  /** Which guardrail stopped the run, and why. */
+  readonly guardrail: BlockedBy;
+  readonly error?: undefined;
+  readonly cause?: undefined;
+  readonly value?: undefined;
+}
+
 /** The result of a run that was stopped, cut off or parked. */
 export interface UnfinishedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
   /** The same as `stop.reason`. */
-  readonly reason: Exclude<StopReason, 'stop' | 'error'>;
+  readonly reason: Exclude<StopReason, 'stop' | 'error' | 'blocked'>;
   readonly error?: undefined;
   readonly cause?: undefined;
   readonly value?: undefined;

@@ -10,6 +10,7 @@ import type {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
+import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { Tool, ValidationResult } from './tool.ts';
 import type { ParsedToolInput } from './typed-tools.ts';
@@ -62,6 +63,7 @@ export interface Settings {
     | ((step: StepToPrepare, settings: Settings) => Promise<ResolvedStep>)
     | undefined;
   readonly stopWhen: readonly StopCondition[];
+  readonly guardrails: readonly Guardrail[];
   readonly output: Output | undefined;
   readonly log: Log;
   readonly observers: readonly Observer[];

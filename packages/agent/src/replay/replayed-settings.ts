@@ -25,6 +25,7 @@ import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
 import { callKey, type RecordedChildFact } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 import { recordedIds } from './recorded-ids.ts';
+import { replayedGuardrail } from './recorded-verdicts.ts';
 import type { Recording } from './recording.ts';
 import type { ReplayedLog } from './replayed-log.ts';
 
@@ -51,6 +52,7 @@ export function replayedSettings(
       ? async ({ turn }) => recordedStep(replay, settings.name, turn)
       : undefined,
     tools: new Map(tools),
+    guardrails: settings.guardrails.map((one) => replayedGuardrail(one, replay)),
     instructions: undefined,
     contextFilters: [],
     log: replayedLogOf(replay),

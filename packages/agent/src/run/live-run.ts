@@ -271,6 +271,7 @@ export class LiveRun implements Run {
         value,
         error: journal.loop.lastError,
         cause,
+        blockedBy: journal.loop.blockedBy,
       });
     } finally {
       leave();
@@ -459,5 +460,5 @@ const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted'
 
 /** After other stops, queued messages wait for the next run. */
 function mayContinueAfter({ reason }: Stop): boolean {
-  return !['aborted', 'error', 'limit', 'parked'].includes(reason);
+  return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
 }

@@ -1,10 +1,12 @@
 import type { DraftRecord, LogRecord, PartId, SessionId, Stop, ToolCallPart } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
+import { changedCallId } from '../calls/approvals.ts';
 import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ValidationResult } from '../contract/tool.ts';
+import type { Guards } from '../guardrails/guards.ts';
 import { activeCommands } from '../state/commands.ts';
 import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
@@ -40,6 +42,8 @@ export class RunLoop {
   readonly #request: TurnRequest;
   /** Loaded for agents that compact, and for a command that asks for it. */
   #compactor: Compactor | undefined;
+  /** Loaded for agents with guardrails. */
+  #guards: Guards | undefined;
   readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
@@ -61,7 +65,7 @@ export class RunLoop {
   }
 
   get cause(): unknown {
-    return this.#cause;
+    return this.#cause ?? this.#context.phase.cause;
   }
 
   get value(): unknown {
@@ -110,7 +114,10 @@ export class RunLoop {
     // If this write fails, the run's own next write fails too and reports it.
     const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
     if (isCommand) this.#commands.handleQueued().catch(() => {});
-    if (fact?.type === 'approval_answered') this.#callRunner?.wake(fact.toolCallId);
+    if (fact?.type === 'approval_answered') {
+      this.#callRunner?.wake(fact.toolCallId);
+      this.#guards?.wake(fact.toolCallId);
+    }
     if (delta?.type === 'commit_part') this.#startCallEarly(delta.partId);
   }
 
@@ -150,10 +157,12 @@ export class RunLoop {
     // Checked only between turns, because it reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
+    const guard = loop.turn && this.#guards?.pending(loop.turn, unanswered);
     return {
       loop,
       unanswered,
       hasCalls,
+      guard,
       limit,
       isLong: isBetween && this.#compactor?.isDue === true,
     };
@@ -166,8 +175,16 @@ export class RunLoop {
     return this.#compactor;
   }
 
+  async #loadGuards(): Promise<Guards> {
+    if (this.#guards !== undefined) return this.#guards;
+    const { Guards } = await import('../guardrails/guards.ts');
+    this.#guards ??= new Guards(this.#context);
+    return this.#guards;
+  }
+
   /** Decides and performs the next action. Returns the run's stop, or an external action. */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
+    if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
     const action = decide(this.#decisionInput());
     return isExternal(action) ? action : this.#perform(action);
   }
@@ -189,6 +206,13 @@ export class RunLoop {
           action.keys.length > 0,
         );
         return undefined;
+      case 'guard': {
+        const { on, turn, calls } = action;
+        const outcome = await (await this.#loadGuards()).check(on, turn, calls);
+        if (outcome.type !== 'parked') return undefined;
+        if (!(await this.#stillWaits([{ toolCallId: outcome.question }]))) return undefined;
+        return this.#finishRun({ reason: 'parked', cause: 'approval' });
+      }
       case 'request':
         await this.#makeRequest(action.turn);
         return undefined;
@@ -212,14 +236,16 @@ export class RunLoop {
    * Whether all calls still wait, after the commands that are being submitted have arrived. A program
    * that resumes a parked run and approves a call at once does not find it parked again.
    */
-  async #stillWaits(calls: readonly ToolCallPart[]): Promise<boolean> {
+  async #stillWaits(calls: readonly Pick<ToolCallPart, 'toolCallId'>[]): Promise<boolean> {
     const { journal, phase } = this.#context;
     await this.#flushCommands();
     await this.#commands.handleQueued();
     await journal.settled();
-    const decided = calls.some(
-      ({ toolCallId }) => journal.loop.turn?.calls.get(toolCallId)?.answer !== undefined,
-    );
+    const decided = calls.some((call) => {
+      const known = journal.loop.turn?.calls;
+      const isChanged = known?.get(call.toolCallId)?.changed !== undefined;
+      return known?.get(isChanged ? changedCallId(call) : call.toolCallId)?.answer !== undefined;
+    });
     return !decided && !phase.isAborting;
   }
 

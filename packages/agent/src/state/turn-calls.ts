@@ -26,7 +26,11 @@ export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
 ): readonly DecidableCall[] {
-  if (turn?.stop === undefined) return callsOfTurn(state, turn).map(({ part }) => part);
+  if (turn === undefined) return [];
+  if (turn.stop === undefined) {
+    const streamed = callsOfTurn(state, turn).map(({ part }) => part);
+    return [...streamed, ...questionsOf(turn, new Set())];
+  }
   const calls = unansweredCalls(state, turn);
   return [...calls, ...questionsOf(turn, new Set(calls.map(({ toolCallId }) => toolCallId)))];
 }
@@ -41,13 +45,15 @@ export function hasCall(
   return callsOfTurn(state, turn).some(({ part }) => part.toolCallId === toolCallId);
 }
 
-/** The questions of the sub-agents of these calls. */
+/** The questions of the sub-agents of these calls, and those of guardrails about items. */
 function questionsOf(
   { calls }: TurnState,
   open: ReadonlySet<ToolCallId>,
 ): readonly (DecidableCall & { readonly of: ToolCallId })[] {
   return [...calls].flatMap(([toolCallId, { question }]) =>
-    question && open.has(question.of) ? { toolCallId, ...question } : [],
+    question && (open.has(question.of) || question.of === toolCallId)
+      ? { toolCallId, ...question }
+      : [],
   );
 }
 

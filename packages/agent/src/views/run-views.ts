@@ -21,6 +21,7 @@ import {
   type View,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import type { BlockedBy } from '../contract/guardrail.ts';
 import type { FinishedResult, RunResult } from '../contract/run.ts';
 import type { PendingApproval, ToolCall } from '../contract/typed-tools.ts';
 import { LiveValues } from './live-values.ts';
@@ -98,6 +99,8 @@ export interface RunOutcome {
   readonly error: ErrorInfo | undefined;
   /** The value that user code threw. */
   readonly cause: unknown;
+  /** The guardrail that stopped the run. */
+  readonly blockedBy?: BlockedBy | undefined;
 }
 
 /** Creates the result from the session states before and after the run. */
@@ -106,7 +109,7 @@ export function createRunResult(
   after: FoldState,
   stop: Stop,
   input: readonly Item[],
-  { value: answered, error, cause }: RunOutcome,
+  { value: answered, error, cause, blockedBy }: RunOutcome,
 ): RunResult {
   const known = new Set([...toArray(before.items), ...input].map(({ id }) => id));
   const all = transcript(after);
@@ -126,6 +129,10 @@ export function createRunResult(
   if (reason === 'stop') {
     const finished = { ...fields, reason, ...(answered === undefined ? {} : { value: answered }) };
     return finished as FinishedResult;
+  }
+  if (reason === 'blocked') {
+    const unknown = { name: stop.cause ?? 'unknown', on: 'output', reason: undefined } as const;
+    return { ...fields, reason, guardrail: blockedBy ?? unknown };
   }
   if (reason !== 'error') return { ...fields, reason };
   const thrown = cause === undefined ? {} : { cause };

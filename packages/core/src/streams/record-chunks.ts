@@ -174,6 +174,7 @@ const finishReasons: { readonly [Reason in StopReason]: FinishReason } = {
   pause: 'other',
   limit: 'other',
   parked: 'other',
+  blocked: 'content-filter',
   aborted: 'interrupted',
   error: 'error',
   unknown: 'other',

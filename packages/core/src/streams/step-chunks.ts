@@ -150,6 +150,8 @@ export function closedQuestionChunks(before: FoldState, after: FoldState): reado
 export function waitsForApproval({ run, asked, items }: FoldState): boolean {
   const turn = asked[0]?.turn;
   if (run === undefined || turn === undefined) return false;
+  // A guardrail asks about an item before the calls of the turn run.
+  if (asked.some(({ toolCallId, from }) => from?.toolCallId === toolCallId)) return true;
   const ours = toArray(items).filter((item) => item.turn === turn);
   if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
     return false;

@@ -146,7 +146,7 @@ function isAnswerStart(
 
 /** After these stop reasons, queued messages wait until the next message arrives. */
 function assertContinues(taskId: string, reason: string): void {
-  if (!['aborted', 'error', 'limit', 'parked'].includes(reason)) return;
+  if (!['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason)) return;
   const message = `Cannot answer in task ${taskId} now: the previous run ended (${reason}). The message is queued and is answered together with the next one`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
 }
