@@ -50,7 +50,9 @@ import {
   denyCommand,
   readPendingApprovals,
   submitDecision,
+  toolOutputCommand,
 } from './input/submit-command.ts';
+import { readPendingToolCalls, submitToolResult } from './input/tool-results.ts';
 import { assertKnownOptions } from './known-options.ts';
 import { registerSettings } from './run/agent-registry.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
@@ -233,6 +235,11 @@ export function createAgent<
         tools: settings.tools,
       }),
     pendingApprovals: (session) => readPendingApprovals(log, session),
+    provideToolResult: async (session, call, result) => {
+      const command = toolOutputCommand(call, result);
+      await submitToolResult(log, session, { command, tools: settings.tools });
+    },
+    pendingToolCalls: (session) => readPendingToolCalls(log, session),
     regenerate: (session, runOptions = {}) => {
       assertKnownOptions('agent.regenerate', runOptions, { ...forkOptionNames, item: true });
       const origin = sessionId(session);

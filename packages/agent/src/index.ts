@@ -30,11 +30,13 @@ export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.
 export type {
   ApproveOptions,
   BlockedResult,
+  ClientResult,
   DenyOptions,
   FailedResult,
   FinishedResult,
   InputItem,
   InputOfCall,
+  OutputOfCall,
   Run,
   RunInput,
   RunResult,
@@ -61,6 +63,7 @@ export type {
   StopCondition,
 } from './contract/settings.ts';
 export type {
+  ClientSide,
   HandOff,
   Tool,
   ToolContext,
@@ -75,6 +78,7 @@ export type {
   DeepPartial,
   ParsedToolInput,
   PendingApproval,
+  PendingToolCall,
   ResultEvent,
   RunEvent,
   ToolCall,
@@ -123,6 +127,7 @@ export {
   type SubAgentOptions,
   subAgent,
 } from './tool/agent-tools.ts';
+export { type ClientToolOptions, clientTool } from './tool/client-tool.ts';
 export {
   type DefinedTool,
   defineTool,

@@ -16,6 +16,7 @@ import type { PendingCall } from '../contract/settings.ts';
 import type { HandOff, ToolContext } from '../contract/tool.ts';
 import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
+import { ClientCalls, isWaitingForOutput } from './client-call.ts';
 import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
@@ -46,6 +47,7 @@ export class CallRunner {
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
+  readonly #clientCalls: ClientCalls;
   readonly #running = new Map<ToolCallId, Promise<void>>();
   /** The last execution of each call that runs a sub-agent. */
   readonly #children = new Map<ToolCallId, ChildCall>();
@@ -62,6 +64,10 @@ export class CallRunner {
     this.#approvals = new Approvals(context, this.#at);
     this.#slots = new ResultSlots(this.#at, settings.ids, toolItemId, journal.state);
     this.#handOffs = new HandOffs(context, this.#at);
+    this.#clientCalls = new ClientCalls({
+      ...{ context, at: this.#at, stop: this.#stop.signal },
+      fill: (call, part) => this.#slots.fill(this.#withChange(call, part)),
+    });
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort);
   }
@@ -73,7 +79,8 @@ export class CallRunner {
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const tools = this.#tools;
     const isGuarded = this.#context.settings.guardrails.some(({ on }) => on !== 'input');
-    if (isGuarded || tools.get(call.name)?.effects !== 'none') return;
+    const tool = tools.get(call.name);
+    if (isGuarded || tool?.effects !== 'none' || tool.client !== undefined) return;
     const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
     const { decision, judged } = await this.#approvals.policyDecision(ready);
@@ -102,6 +109,11 @@ export class CallRunner {
     return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
+  /** Called when a command arrived: it may have the output of a call that a client runs. */
+  wakeClientCalls(): void {
+    this.#clientCalls.wake();
+  }
+
   /** Resumes the call, or the sub-agent of a call, that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
@@ -122,6 +134,9 @@ export class CallRunner {
 
   #isWaiting(call: ToolCallPart): boolean {
     const { toolCallId } = call;
+    const { loop } = this.#context.journal;
+    if (isWaitingForOutput(loop, toolCallId)) return true;
+    if (loop.turn?.calls.get(toolCallId)?.isAwaited) return false;
     if (!this.#parked.has(toolCallId)) return this.#answerTo(call) === undefined;
     return this.#children.get(toolCallId)?.newAnswers.length === 0;
   }
@@ -184,6 +199,7 @@ export class CallRunner {
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     const decided = await this.#decide(call);
     if (typeof decided === 'string') return decided;
+    if (decided.tool.client !== undefined) return this.#clientCalls.answer(decided);
     await this.#start(decided, []);
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     return this.#parked.has(call.toolCallId) ? 'parked' : 'left';
@@ -199,6 +215,8 @@ export class CallRunner {
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
     if (this.#callState(call)?.execution?.isLost && ready.tool.replay !== 'safe')
       return this.#reportUnknownOutcome(call);
+    // The call was allowed before a client was asked to run it.
+    if (this.#callState(call)?.isAwaited) return ready;
     if (!this.#questionState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (policy === halted) return 'left';

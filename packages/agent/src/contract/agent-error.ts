@@ -17,6 +17,8 @@ export type AgentErrorCode =
   | 'not_understood'
   /** The current turn has no such call. */
   | 'no_such_call'
+  /** The call has another output already. */
+  | 'already_answered'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'

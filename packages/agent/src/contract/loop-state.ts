@@ -140,6 +140,8 @@ export interface CallState {
   /** What the user was asked about, for example the real path of a file. */
   readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
+  /** True if a client was asked for the output. */
+  readonly isAwaited: boolean;
   readonly isRejected: boolean;
   /** The last execution. */
   readonly execution: ExecutionState | undefined;
@@ -189,6 +191,7 @@ export const newCallState: CallState = {
   rule: undefined,
   judged: undefined,
   answer: undefined,
+  isAwaited: false,
   isRejected: false,
   execution: undefined,
   executions: 0,

@@ -11,7 +11,7 @@ import type {
   Usage,
 } from '@millrace/core';
 import type { BlockedBy } from './guardrail.ts';
-import type { PendingApproval, RunEvent, ToolCall, TypedTool } from './typed-tools.ts';
+import type { PendingApproval, PendingToolCall, RunEvent, ToolCall, TypedTool } from './typed-tools.ts';
 
 /**
  * The result of a run. Errors and aborts are results too. `reason` narrows the type: with `stop` the
@@ -36,6 +36,8 @@ interface ResultFields<Tools extends TypedTool> {
   readonly toolCalls: readonly ToolCall<Tools>[];
   /** The calls that wait for an approval. Pass them to `agent.approve` or `agent.deny`. */
   readonly pendingApprovals: readonly PendingApproval<Tools>[];
+  /** The calls that a client has to run. Pass them to `agent.provideToolResult`. */
+  readonly pendingToolCalls: readonly PendingToolCall<Tools>[];
   /** Token usage of all attempts, including superseded ones and those of sub-agents. */
   readonly usage: Usage;
   /** The same by agent: the agent's own usage first, with `agent` undefined, then each sub-agent's. */
@@ -111,6 +113,27 @@ export interface DenyOptions {
   readonly by?: string | undefined;
 }
 
+/** The result of a tool that a client runs: its output, or the error with which it failed. */
+export type ClientResult<Output = JsonValue> =
+  | {
+      /** The output. It must fit the `output` schema of the tool. */
+      readonly output: Output;
+      readonly error?: undefined;
+      /** Who gave the output, for the log. Default: not recorded. */
+      readonly by?: string | undefined;
+    }
+  | {
+      /** What went wrong, for the model. */
+      readonly error: string;
+      readonly output?: undefined;
+      readonly by?: string | undefined;
+    };
+
+/** The type of the output of a call: that of its tool, or any JSON if only the id is known. */
+export type OutputOfCall<Call> = Call extends { readonly '~output'?: infer Output }
+  ? Exclude<Output, undefined>
+  : JsonValue;
+
 /** Options of `Run.toUIMessageStreamResponse`. */
 export interface UiStreamOptions {
   /**
@@ -159,7 +182,8 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   toEventStream(): ReadableStream<NewBytes>;
   /**
    * A response with the run as one message of the AI SDK's UI message stream, version 1, for
-   * `useChat`. The stream ends with the run, or when the run waits for an approval. A client that
+   * `useChat`. The stream ends with the run, or when the run waits for an approval or for a tool that
+   * the client runs. A client that
    * disconnects does not stop the run: pass `signal: request.signal` to `agent.run` for that.
    */
   toUIMessageStreamResponse(options?: UiStreamOptions): Response;
@@ -189,4 +213,13 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   ): Promise<void>;
   /** Denies a call that waits for approval. The model gets an error result. */
   deny(call: string | PendingApproval<Tools>, options?: DenyOptions): Promise<void>;
+  /**
+   * Gives the output of a tool that a client runs, by the id of the call or by an entry of
+   * `pendingToolCalls`. Rejects with `bad_input` if the output does not fit the tool, with
+   * `no_such_call` if no such call waits, and with `already_answered` if it has another output.
+   */
+  provideToolResult<const Call extends string | PendingToolCall<Tools>>(
+    call: Call,
+    result: ClientResult<OutputOfCall<Call>>,
+  ): Promise<void>;
 }

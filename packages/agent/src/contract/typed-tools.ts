@@ -54,6 +54,18 @@ export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends
     }
   : never;
 
+/** A call that a client has to run. `name` narrows the types of `input` and of the output. */
+export type PendingToolCall<Tools extends TypedTool = TypedTool> = Tools extends TypedTool
+  ? {
+      readonly toolCallId: ToolCallId;
+      readonly name: Tools['name'];
+      /** The input of the call. The tool's schema accepts it. */
+      readonly input: ToolInput<Tools>;
+      /** Only for the compiler. Never set. */
+      readonly '~output'?: ToolValue<Tools>;
+    }
+  : never;
+
 /**
  * A tool call of a run with its result. If `ok` is true, `name` narrows the types of `input` and
  * `value`.

@@ -222,6 +222,7 @@ const denialForm = /^It was not allowed(?:: (?<reason>.*)|\.)$/s;
 function decisionIn(fact: Fact): ApprovalDecision | undefined {
   switch (fact.type) {
     case 'tool_execution_started':
+    case 'tool_output_asked':
       return 'allow';
     case 'approval_asked':
       return { decision: 'ask', reason: fact.reason, rule: fact.rule, judged: fact.judged };

@@ -225,6 +225,10 @@ function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agen
     validate: (input) => tool.validate(input),
     summarize: (input) => tool.summarize(input),
     handsOff: to,
+    client: tool.client && {
+      ...tool.client,
+      recorded: (id) => replay.recording.executions.get(id)?.result,
+    },
     timeoutMs: undefined,
     retries: Number.POSITIVE_INFINITY,
     maxOutputLength: Number.POSITIVE_INFINITY,

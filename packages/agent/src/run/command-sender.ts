@@ -1,11 +1,25 @@
 import type { RunId, SessionId, TraceContext } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import type { Command, Decision } from '../contract/command.ts';
-import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '../contract/run.ts';
+import type {
+  ApproveOptions,
+  ClientResult,
+  DenyOptions,
+  InputOfCall,
+  Run,
+  RunInput,
+} from '../contract/run.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { PendingApproval } from '../contract/typed-tools.ts';
+import type { Tool } from '../contract/tool.ts';
+import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
-import { approveCommand, assertInputFits, denyCommand } from '../input/submit-command.ts';
+import {
+  approveCommand,
+  assertInputFits,
+  denyCommand,
+  toolOutputCommand,
+} from '../input/submit-command.ts';
+import { submitToolResult } from '../input/tool-results.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import type { SessionJournal } from './journal.ts';
@@ -18,11 +32,16 @@ interface CommandSenderOptions {
   /** Resolves when the session is open. Rejects if it cannot be opened. */
   readonly opened: Promise<{ readonly journal: SessionJournal }>;
   readonly runId: () => RunId;
+  /** The tools that the agent has now. */
+  readonly tools: () => ReadonlyMap<string, Tool>;
   /** Aborts when the run stops. */
   readonly stopped: AbortSignal;
 }
 
-type RunCommands = Pick<Run, 'abort' | 'steer' | 'followUp' | 'compact' | 'approve' | 'deny'>;
+type RunCommands = Pick<
+  Run,
+  'abort' | 'steer' | 'followUp' | 'compact' | 'approve' | 'deny' | 'provideToolResult'
+>;
 
 /**
  * Sends the commands of a run's owner. They go through the log, like those of other processes. The
@@ -86,6 +105,19 @@ export class CommandSender implements RunCommands {
     return this.#track(this.#decide(() => denyCommand(call, options)));
   }
 
+  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    return this.#track(this.#provide(call, result));
+  }
+
+  /** Works as from any other process, so that a second output for a call is refused. */
+  async #provide(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    const command = toolOutputCommand(call, result);
+    const { settings, session, opened, tools } = this.#options;
+    const { journal } = await opened;
+    await submitToolResult(settings.log, session, { command, tools: tools() });
+    if (!this.#isClosed) journal.write([]).catch(() => {});
+  }
+
   async #decide(decisionOf: () => Decision): Promise<void> {
     const decision = decisionOf();
     const { journal } = await this.#options.opened;
@@ -94,8 +126,8 @@ export class CommandSender implements RunCommands {
     const waiting = state.asked.map(({ toolCallId }) => toolCallId);
     if (!isThere && !this.#isClosed)
       throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
-    const { settings, session, runId, stopped } = this.#options;
-    const checked = assertInputFits(decision, state.asked, settings.tools);
+    const { session, runId, stopped, tools } = this.#options;
+    const checked = assertInputFits(decision, state.asked, tools());
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());
     await this.submit(decision);
   }

@@ -17,11 +17,12 @@ import {
 import type { Driver } from '@millrace/log';
 import { wait } from '../abortable.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
   ApproveOptions,
+  ClientResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -32,7 +33,7 @@ import type {
 import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { PendingApproval } from '../contract/typed-tools.ts';
+import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { Observers } from '../observers/observers.ts';
 import { activeCommands } from '../state/commands.ts';
 import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
@@ -101,6 +102,8 @@ export class LiveRun implements Run {
   /** Aborts when this process gives up the session without ending the run. */
   readonly #leaving = new AbortController();
   #link: ChildLink | undefined;
+  /** The tools of the active agent. They change after a hand-off. */
+  #tools: () => Settings['tools'];
   #id: RunId;
   #through = 0;
   /** The calls whose answers waited on the log when the session was opened. */
@@ -110,12 +113,14 @@ export class LiveRun implements Run {
   constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
     this.#options = options;
+    this.#tools = () => settings.tools;
     this.session = options.session;
     this.#id = settings.ids.run();
     this.#opened.promise.catch(() => {});
     this.#commands = new CommandSender({
       ...{ settings, session: this.session, trace: options.trace },
       ...{ opened: this.#opened.promise, runId: () => this.id, stopped: this.#stop.signal },
+      tools: () => this.#tools(),
     });
     this.result = this.#run();
   }
@@ -195,6 +200,10 @@ export class LiveRun implements Run {
     return this.#commands.deny(call, options);
   }
 
+  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    return this.#commands.provideToolResult(call, result);
+  }
+
   async #run(): Promise<RunResult> {
     const { parent } = this.#options;
     let driver: Driver | undefined;
@@ -246,6 +255,7 @@ export class LiveRun implements Run {
     // The result of a sub-agent that continues is that of its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
+    this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
       flushCommands: () => this.#commands.flush(journal),
@@ -257,7 +267,7 @@ export class LiveRun implements Run {
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
-      command.type === 'approve' || command.type === 'deny' ? command.toolCallId : [],
+      isAnswer(command) ? command.toolCallId : [],
     );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
@@ -454,6 +464,13 @@ interface OpenedSession {
   /** The session state before the run. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
+}
+
+type CallAnswer = Decision | OutputCommand;
+
+/** True for commands that a call waits for. */
+function isAnswer(command: QueuedCommand['command']): command is CallAnswer {
+  return ['approve', 'deny', 'tool_output'].includes(command.type);
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };

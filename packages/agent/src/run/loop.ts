@@ -10,7 +10,7 @@ import type { Guards } from '../guardrails/guards.ts';
 import { activeCommands } from '../state/commands.ts';
 import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
-import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
+import { callsOfTurn, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 import { CommandHandler } from './commands.ts';
 import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
@@ -114,6 +114,7 @@ export class RunLoop {
     // If this write fails, the run's own next write fails too and reports it.
     const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
     if (isCommand) this.#commands.handleQueued().catch(() => {});
+    if (fact?.type === 'command_queued') this.#callRunner?.wakeClientCalls();
     if (fact?.type === 'approval_answered') {
       this.#callRunner?.wake(fact.toolCallId);
       this.#guards?.wake(fact.toolCallId);
@@ -219,7 +220,8 @@ export class RunLoop {
       case 'answer': {
         const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
         if (answered !== 'parked' || !(await this.#stillWaits(action.calls))) return undefined;
-        return this.#finishRun({ reason: 'parked', cause: 'approval' });
+        const isAsked = this.#context.journal.state.asked.length > 0;
+        return this.#finishRun({ reason: 'parked', cause: isAsked ? 'approval' : 'tool_output' });
       }
       case 'reject':
         await this.#callRunnerFor(action.turn).reject(action.calls, action.code);
@@ -243,6 +245,7 @@ export class RunLoop {
     await journal.settled();
     const decided = calls.some((call) => {
       const known = journal.loop.turn?.calls;
+      if (outputFor(journal.loop, call.toolCallId) !== undefined) return true;
       const isChanged = known?.get(call.toolCallId)?.changed !== undefined;
       return known?.get(isChanged ? changedCallId(call) : call.toolCallId)?.answer !== undefined;
     });

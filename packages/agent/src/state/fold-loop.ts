@@ -265,6 +265,8 @@ function foldCall(call: CallState, fact: Fact): CallState {
       const asking = verdict === 'ask' ? { reason } : call.asking;
       return { ...call, verdicts, changed, asking };
     }
+    case 'tool_output_asked':
+      return { ...call, isAwaited: true };
     case 'tool_call_rejected':
       return { ...call, isRejected: true };
     case 'tool_execution_started': {

@@ -5,7 +5,8 @@ import {
   type ToolCallId,
   type ToolCallPart,
 } from '@millrace/core';
-import { newCallState, type TurnState } from '../contract/loop-state.ts';
+import type { OutputCommand } from '../contract/command.ts';
+import { type LoopState, newCallState, type TurnState } from '../contract/loop-state.ts';
 
 interface TurnCall {
   readonly id: PartId;
@@ -59,10 +60,15 @@ function questionsOf(
 
 /**
  * The calls and questions that wait for the user, and the calls whose sub-agent is parked until its
- * questions are answered.
+ * questions are answered, and the calls that wait for a client.
  */
-export function askedCalls(state: FoldState, turn: TurnState | undefined): ReadonlySet<ToolCallId> {
+export function askedCalls(
+  state: FoldState,
+  { turn, commands }: Pick<LoopState, 'turn' | 'commands'>,
+): ReadonlySet<ToolCallId> {
   const asked = new Set<ToolCallId>();
+  for (const { toolCallId } of state.awaited)
+    if (outputFor({ commands }, toolCallId) === undefined) asked.add(toolCallId);
   const isOpen = (id: ToolCallId) => {
     const { isAsked, answer, isRejected } = turn?.calls.get(id) ?? newCallState;
     return isAsked && answer === undefined && !isRejected;
@@ -74,6 +80,16 @@ export function askedCalls(state: FoldState, turn: TurnState | undefined): Reado
     if (of !== undefined && turn?.calls.get(of)?.execution?.isParked) asked.add(of);
   }
   return asked;
+}
+
+/** The first queued output for a call that a client runs. */
+export function outputFor(
+  { commands }: Pick<LoopState, 'commands'>,
+  id: ToolCallId,
+): { readonly key: string; readonly command: OutputCommand } | undefined {
+  for (const { key, command } of commands)
+    if (command.type === 'tool_output' && command.toolCallId === id) return { key, command };
+  return undefined;
 }
 
 /** The calls without a result, after the response has ended. */

@@ -90,7 +90,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
     return { do: 'request', turn: step.do === 'request' ? step.turn.turn : 0 };
   const { settings } = context;
   const { turn, attempt, toolItemId } = step.turn;
-  const asked = askedCalls(journal.state, step.turn);
+  const asked = askedCalls(journal.state, journal.loop);
   // Reserves the results in call order, before the calls run in any order.
   const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
   const placed = slots.reserve(step.calls);

@@ -23,7 +23,7 @@ import {
 import type { Log } from '@millrace/log';
 import type { BlockedBy } from '../contract/guardrail.ts';
 import type { FinishedResult, RunResult } from '../contract/run.ts';
-import type { PendingApproval, ToolCall } from '../contract/typed-tools.ts';
+import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typed-tools.ts';
 import { LiveValues } from './live-values.ts';
 
 /** Where the views of a run read its records. */
@@ -123,6 +123,7 @@ export function createRunResult(
     items,
     toolCalls: toolCallsOf(all, before, input),
     pendingApprovals: pendingApprovalsOf(after),
+    pendingToolCalls: pendingToolCallsOf(after),
     ...{ usage: totalUsage(since), usageByAgent: usageByAgent(since) },
   };
   const { reason } = stop;
@@ -153,6 +154,15 @@ export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[]
     ...(reason !== undefined && { reason }),
     ...(rule !== undefined && { rule }),
   }));
+}
+
+/** The calls that a client has to run, with their inputs. */
+export function pendingToolCallsOf(state: FoldState): readonly PendingToolCall[] {
+  if (state.awaited.length === 0) return [];
+  const inputs = inputsOf(transcript(state));
+  return state.awaited.map(({ toolCallId, name }) => {
+    return { toolCallId, name, input: inputs.get(toolCallId) };
+  });
 }
 
 /** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
@@ -191,7 +201,7 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [], pendingToolCalls: [] };
   const counts = { usage: noUsage, usageByAgent: [] };
   return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };
 }

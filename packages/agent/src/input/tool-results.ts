@@ -1,0 +1,125 @@
+import {
+  type AwaitedOutput,
+  type JsonValue,
+  type SessionId,
+  sessionId,
+  type ToolCallId,
+  type ToolResultPart,
+  transcript,
+} from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import { validateOutput } from '../calls/client-call.ts';
+import { toOutput } from '../calls/tool-result.ts';
+import { AgentError } from '../contract/agent-error.ts';
+import { type OutputCommand, toolOutputKey } from '../contract/command.ts';
+import type { Tool } from '../contract/tool.ts';
+import type { PendingToolCall } from '../contract/typed-tools.ts';
+import { decodeCommand, encodeCommand } from '../state/commands.ts';
+import { pendingToolCallsOf } from '../views/run-views.ts';
+import { assertSession } from './submit-command.ts';
+
+/**
+ * Submits the output of a tool that a client runs, from any process. Rejects with `bad_input` if the
+ * output does not fit the tool, with `no_such_call` if no such call waits, and with `already_answered`
+ * if the call has another output. The same output again has no effect.
+ */
+export async function submitToolResult(
+  log: Log,
+  session: string,
+  result: ResultToSubmit,
+): Promise<{ readonly key: string }> {
+  const { command, tools = new Map() } = result;
+  const { toolCallId } = command;
+  const id = sessionId(session);
+  await assertSession(log, id, 'give the output of a call to');
+  const state = await snapshot(log, id);
+  const waiting = state.awaited.find((one) => one.toolCallId === toolCallId);
+  const key = toolOutputKey(toolCallId);
+  if (waiting === undefined) {
+    const parts = transcript(state).flatMap(({ parts: all }) => all);
+    const known = parts.find(
+      (part) => part.kind === 'tool_result' && part.toolCallId === toolCallId,
+    );
+    if (known?.kind !== 'tool_result') throw notAwaited(id, toolCallId, state.awaited);
+    if (!(await isResultOf(known, command, tools.get(known.name)))) throw answered(id, toolCallId);
+    return { key };
+  }
+  await assertOutputFits(id, command, tools.get(waiting.name));
+  const json = encodeCommand(command);
+  const { offset, isRepeat } = await log.submit(id, json, key);
+  if (!isRepeat) return { key };
+  const { records } = await log.read(id, { from: offset - 1, maxBytes: 1 });
+  const { fact } = records[0] ?? {};
+  const earlier = fact?.type === 'command_queued' ? decodeCommand(fact.command) : undefined;
+  const isSame = earlier?.type === 'tool_output' && contentOf(earlier) === contentOf(command);
+  if (!isSame) throw answered(id, toolCallId);
+  return { key };
+}
+
+interface ResultToSubmit {
+  readonly command: OutputCommand;
+  /** The output is checked with these. Default: none. */
+  readonly tools?: ReadonlyMap<string, Tool> | undefined;
+}
+
+/** The calls of a session that wait for a client. Rejects with `no_such_session`. */
+export async function readPendingToolCalls(
+  log: Log,
+  session: string,
+): Promise<readonly PendingToolCall[]> {
+  const id = sessionId(session);
+  await assertSession(log, id, 'read');
+  return pendingToolCallsOf(await snapshot(log, id));
+}
+
+/** Rejects with `bad_input` if the output does not fit, so that the call still waits. */
+async function assertOutputFits(
+  session: SessionId,
+  { output, error, toolCallId }: OutputCommand,
+  tool: Tool | undefined,
+): Promise<void> {
+  if (error !== undefined || tool === undefined) return;
+  const checked = await validateOutput(tool, output);
+  if (checked.ok) return;
+  const message = `Cannot use the output for call ${toolCallId} of session ${session}: it does not fit the tool ${tool.name}. ${checked.problem}`;
+  throw new AgentError('bad_input', message, { session, toolCallId, tool: tool.name });
+}
+
+/** True if the result comes from this output. */
+async function isResultOf(
+  { isError, text }: ToolResultPart,
+  { output, error }: OutputCommand,
+  tool: Tool | undefined,
+): Promise<boolean> {
+  if (error !== undefined) return isError && text === error;
+  const checked = await validateOutput(tool ?? {}, output);
+  return !isError && checked.ok && toOutput(checked.value).text === text;
+}
+
+/** The content of an output as text. Equal outputs have equal texts. */
+function contentOf({ output, error }: OutputCommand): string {
+  return JSON.stringify([error ?? null, sorted(output ?? null)]);
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return entries.map(([key, one]) => [key, sorted(one ?? null)]);
+}
+
+function notAwaited(
+  session: SessionId,
+  toolCallId: ToolCallId,
+  awaited: readonly AwaitedOutput[],
+): AgentError {
+  const ids = awaited.map((one) => one.toolCallId).join(', ');
+  const hint = ids === '' ? 'No call waits for an output' : `These calls wait: ${ids}`;
+  const message = `Cannot give an output to call ${toolCallId} of session ${session}: it does not wait for one. ${hint}`;
+  return new AgentError('no_such_call', message, { session, toolCallId });
+}
+
+function answered(session: SessionId, toolCallId: ToolCallId): AgentError {
+  const message = `Cannot give an output to call ${toolCallId} of session ${session}: it has another output already. The first one counts`;
+  return new AgentError('already_answered', message, { session, toolCallId });
+}
