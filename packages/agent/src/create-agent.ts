@@ -237,7 +237,7 @@ export function createAgent<
     pendingApprovals: (session) => readPendingApprovals(log, session),
     provideToolResult: async (session, call, result) => {
       const command = toolOutputCommand(call, result);
-      await submitToolResult(log, session, { command, tools: settings.tools });
+      return submitToolResult(log, session, { command, tools: settings.tools });
     },
     pendingToolCalls: (session) => readPendingToolCalls(log, session),
     regenerate: (session, runOptions = {}) => {

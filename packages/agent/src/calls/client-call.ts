@@ -67,7 +67,7 @@ export class ClientCalls {
     const { journal, settings } = context;
     const { call, tool, summary } = ready;
     const checked = await outputOf(tool, given);
-    if (!checked.ok && key !== toolOutputKey(call.toolCallId)) {
+    if (!checked.ok && !key.startsWith(toolOutputKey(call.toolCallId))) {
       const problem = `Dropped command ${key}: the output of call ${call.toolCallId} does not fit`;
       settings.onDiagnostic(problem);
       await journal.write([commandConsumed(key)]);

@@ -118,12 +118,13 @@ export interface Agent<
   /**
    * Gives the output of a tool that a client runs, as `run.provideToolResult` does, to a run of any
    * process. A parked session continues when it is resumed. The same output again has no effect.
+   * Resolves with the key of the command on the log.
    */
   provideToolResult<const Call extends string | PendingToolCall<Tools>>(
     session: string,
     call: Call,
     result: ClientResult<OutputOfCall<Call>>,
-  ): Promise<void>;
+  ): Promise<{ readonly key: string }>;
   /**
    * The calls of a session that a client has to run, from any process. It changes nothing. Rejects with
    * `no_such_session` if the session does not exist.

@@ -1,5 +1,6 @@
 import {
   type AwaitedOutput,
+  type FoldState,
   type JsonValue,
   type SessionId,
   sessionId,
@@ -32,28 +33,63 @@ export async function submitToolResult(
   const { toolCallId } = command;
   const id = sessionId(session);
   await assertSession(log, id, 'give the output of a call to');
-  const state = await snapshot(log, id);
-  const waiting = state.awaited.find((one) => one.toolCallId === toolCallId);
-  const key = toolOutputKey(toolCallId);
-  if (waiting === undefined) {
-    const parts = transcript(state).flatMap(({ parts: all }) => all);
-    const known = parts.find(
-      (part) => part.kind === 'tool_result' && part.toolCallId === toolCallId,
-    );
-    if (known?.kind !== 'tool_result') throw notAwaited(id, toolCallId, state.awaited);
-    if (!(await isResultOf(known, command, tools.get(known.name)))) throw answered(id, toolCallId);
-    return { key };
+  let key = toolOutputKey(toolCallId);
+  for (let tries = 0; tries < maxTries; tries++) {
+    const state = await snapshot(log, id);
+    const waiting = state.awaited.find((one) => one.toolCallId === toolCallId);
+    if (waiting === undefined) {
+      await assertSameResult(state, command, tools);
+      return { key };
+    }
+    await assertOutputFits(id, command, tools.get(waiting.name));
+    const { offset, isRepeat } = await log.submit(id, encodeCommand(command), key);
+    if (!isRepeat) return { key };
+    const earlier = await readCommand(log, id, offset, key);
+    if (earlier !== undefined) {
+      if (contentOf(earlier) !== contentOf(command)) throw answered(id, toolCallId);
+      return { key };
+    }
+    // The log of a fork has the command, but the fork does not use it.
+    key = `${toolOutputKey(toolCallId)} ${offset}`;
   }
-  await assertOutputFits(id, command, tools.get(waiting.name));
-  const json = encodeCommand(command);
-  const { offset, isRepeat } = await log.submit(id, json, key);
-  if (!isRepeat) return { key };
-  const { records } = await log.read(id, { from: offset - 1, maxBytes: 1 });
-  const { fact } = records[0] ?? {};
-  const earlier = fact?.type === 'command_queued' ? decodeCommand(fact.command) : undefined;
-  const isSame = earlier?.type === 'tool_output' && contentOf(earlier) === contentOf(command);
-  if (!isSame) throw answered(id, toolCallId);
-  return { key };
+  throw answered(id, toolCallId);
+}
+
+const maxTries = 10;
+
+/** The command at this offset. Undefined if it was consumed. */
+async function readCommand(
+  log: Log,
+  session: SessionId,
+  offset: number,
+  key: string,
+): Promise<OutputCommand | undefined> {
+  let found: OutputCommand | undefined;
+  for (let from = offset - 1; ; ) {
+    const { records, through } = await log.read(session, { from });
+    for (const { fact, offset: at } of records) {
+      if (fact?.type === 'command_consumed' && fact.key === key) return undefined;
+      const command = at === offset && fact?.type === 'command_queued' && fact.command;
+      const decoded = command ? decodeCommand(command) : undefined;
+      if (decoded?.type === 'tool_output') found = decoded;
+    }
+    if (through <= from) return found;
+    from = through;
+  }
+}
+
+/** Rejects unless the call has a result from this output. */
+async function assertSameResult(
+  state: FoldState,
+  command: OutputCommand,
+  tools: ReadonlyMap<string, Tool>,
+): Promise<void> {
+  const { toolCallId } = command;
+  const parts = transcript(state).flatMap(({ parts: all }) => all);
+  const known = parts.find((part) => part.kind === 'tool_result' && part.toolCallId === toolCallId);
+  if (known?.kind !== 'tool_result') throw notAwaited(state.session, toolCallId, state.awaited);
+  if (await isResultOf(known, command, tools.get(known.name))) return;
+  throw answered(state.session, toolCallId);
 }
 
 interface ResultToSubmit {

@@ -77,7 +77,8 @@ export function askedCalls(
     if (!isOpen(toolCallId)) continue;
     asked.add(toolCallId);
     const of = turn?.calls.get(toolCallId)?.question?.of;
-    if (of !== undefined && turn?.calls.get(of)?.execution?.isParked) asked.add(of);
+    const { execution, changed } = (of && turn?.calls.get(of)) || newCallState;
+    if (of !== undefined && (execution?.isParked || changed !== undefined)) asked.add(of);
   }
   return asked;
 }

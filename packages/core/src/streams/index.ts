@@ -8,10 +8,11 @@ export { finishChunks, messageId, recordChunks, restateMessage } from './record-
 export { encodeComment, encodeFrame, encodeRetry, type Frame, sseHeaders } from './sse.ts';
 export {
   approvalAnswerChunks,
+  hideCalls,
   isStepItem,
   pendingApprovalChunks,
   restateStep,
   stepsFrom,
-  waitsForApproval,
+  waitsForClient,
 } from './step-chunks.ts';
 export { encodeChunk, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';

@@ -177,6 +177,13 @@ export const commandSchema = z.discriminatedUnion('type', [
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
+  /** The output of a tool that the client runs, or the error with which it failed. */
+  closedObject({
+    type: z.literal('tool_output'),
+    ...call,
+    output: jsonValueSchema.optional(),
+    error: z.string().max(65_536).optional(),
+  }),
   closedObject({ type: z.literal('abort'), reason }),
   closedObject({ type: z.literal('compact') }),
   /**

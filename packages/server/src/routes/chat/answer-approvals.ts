@@ -1,6 +1,7 @@
 import type { FoldState } from '@millrace/core';
 import {
   approvalAnswerChunks,
+  hideCalls,
   messageId,
   pendingApprovalChunks,
   stepsFrom,
@@ -9,7 +10,7 @@ import {
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
-import type { ApprovalAnswer, ChatInput } from './chat-body.ts';
+import { type ApprovalAnswer, type ChatInput, noInput } from './chat-body.ts';
 import { type ChatState, emptyChat, readChat } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
@@ -17,30 +18,41 @@ import type { AnswerStream } from './stream-answer.ts';
 type ApprovalInput = Extract<ChatInput, { readonly kind: 'answers' }>;
 
 /**
- * Submits the user's answers to pending approvals. Returns the stream that continues their message.
+ * Submits the user's answers to pending approvals, and the outputs of tools that the client ran. Returns
+ * the stream that continues their message.
  */
 export async function answerApprovals(
   { taskId, id }: Chat,
-  { messageId: shownId, answers }: ApprovalInput,
+  { messageId: shownId, answers, outputs: given }: ApprovalInput,
   { service, log, trace }: RouteContext,
 ): Promise<AnswerStream> {
-  const answeredCalls = new Set(answers.map(({ callId }) => callId));
+  const named = new Set([...answers, ...given].map(({ callId }) => callId));
   let pendingState: ChatState | undefined;
   const now = await readChat(log, emptyChat(taskId), ({ after }) => {
-    if (isPending(after.fold, answeredCalls)) pendingState = after;
+    if (isPending(after.fold, named)) pendingState = after;
   });
-  if (pendingState === undefined) throw notPending(id, taskId);
+  if (pendingState === undefined) throw answers.length === 0 ? noInput() : notPending(id, taskId);
+  const { awaited } = pendingState.fold;
+  const outputs = given.filter(({ callId }) => awaited.some((one) => one.toolCallId === callId));
+  const ran = new Set(outputs.map(({ callId }) => callId));
+  const answeredCalls = new Set([...answers.map(({ callId }) => callId), ...ran]);
+  for (const { callId, output, error } of outputs) {
+    const isOpen = isPending(now.fold, new Set([callId]));
+    const result = error === undefined ? { output: output ?? null } : { error };
+    const command = { type: 'tool_output', tool_call_id: callId, by: 'chat', ...result } as const;
+    if (isOpen) await service.tasks.submit(taskId, command, { trace });
+  }
   // If another client answered first, that answer counts. The message continues in any case.
   for (const answer of answers) {
     const isOpen = isPending(now.fold, new Set([answer.callId]));
     if (isOpen) await service.tasks.submit(taskId, commandOf(answer), { trace });
   }
   const opening = restateFrom(pendingState.fold, answers, shownId ?? messageId(pendingState.fold));
-  return { from: pendingState, opening, answeredCalls };
+  return { from: pendingState, opening: hideCalls(opening, ran), answeredCalls };
 }
 
-function isPending({ asked }: FoldState, calls: ReadonlySet<string>): boolean {
-  return asked.some(({ toolCallId }) => calls.has(toolCallId));
+function isPending({ asked, awaited }: FoldState, calls: ReadonlySet<string>): boolean {
+  return [...asked, ...awaited].some(({ toolCallId }) => calls.has(toolCallId));
 }
 
 /** The client continues the message that it has, so the last step is sent again from its start. */
@@ -49,7 +61,7 @@ function restateFrom(
   answers: readonly ApprovalAnswer[],
   shownId: string,
 ): readonly UiChunk[] {
-  const { turn = 0 } = fold.asked[0] ?? {};
+  const { turn = 0 } = fold.asked[0] ?? fold.awaited[0] ?? {};
   const answerChunks = answers.flatMap(({ callId, isApproved, reason }) => {
     const asked = fold.asked.find(({ toolCallId }) => toolCallId === callId);
     if (asked === undefined) return [];

@@ -68,9 +68,10 @@ async function readHistory(
  * the user.
  */
 function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
-  if (fold.asked.length === 0) return;
-  const calls = fold.asked.map(({ toolCallId }) => toolCallId).join(', ');
-  const message = `Cannot send a message to chat ${id} now: calls wait for an approval (${calls}). Answer the approval, or interrupt task ${task}`;
+  const waiting = [...fold.asked, ...fold.awaited];
+  if (waiting.length === 0) return;
+  const calls = waiting.map(({ toolCallId }) => toolCallId).join(', ');
+  const message = `Cannot send a message to chat ${id} now: calls wait for an approval or for the client (${calls}). Answer them, or interrupt task ${task}`;
   throw new ServerError('bad_state', message, { task });
 }
 
