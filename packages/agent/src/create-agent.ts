@@ -37,6 +37,7 @@ import type {
   RetrySettings,
   Settings,
   StepInfo,
+  StepTools,
   StepToPrepare,
   StopCondition,
 } from './contract/settings.ts';
@@ -70,8 +71,13 @@ export interface AgentOptions<
   readonly provider: Provider;
   /** Providers to use if the main one fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
-  /** The tools that the model can call. Default: none. */
-  readonly tools?: readonly Tools[] | undefined;
+  /**
+   * The tools that the model can call. An entry can be a function that returns the tools of a step, for
+   * tools that come and go during a run. Default: none.
+   */
+  readonly tools?:
+    | readonly (Tools | StepTools<Tools, Context & NotInferred<ContextOfTools<Tools>>>)[]
+    | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
   readonly instructions?: Instructions<Context & NotInferred<ContextOfTools<Tools>>>;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
@@ -342,13 +348,15 @@ function assertOptions(options: AgentOptions): void {
 function settingsFrom(options: AgentOptions): Settings {
   assertOptions(options);
   const { provider, fallbacks = [], tools = [], log = memoryLog() } = options;
+  const stepTools = tools.flatMap((one) => (typeof one === 'function' ? [one] : []));
   const providers = [provider, ...fallbacks];
   checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry });
   checkPrices({ ...limits, ...options.limits }, providers);
   return {
     name: options.name ?? 'agent',
     providers,
-    tools: byName(tools),
+    tools: byName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
+    stepTools,
     instructions: options.instructions,
     request: options.request ?? {},
     prepareStep: stepPreparer(options.prepareStep),

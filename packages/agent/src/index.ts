@@ -58,6 +58,7 @@ export type {
   RequestOptions,
   RetrySettings,
   StepInfo,
+  StepTools,
   StepToPrepare,
   StopCheck,
   StopCondition,

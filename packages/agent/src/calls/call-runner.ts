@@ -209,7 +209,8 @@ export class CallRunner {
   async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
-    const work = prepareCall(call, this.#tools, this.#changedInput(call));
+    const { offered } = this.#context.journal.loop.turn ?? {};
+    const work = prepareCall(call, this.#tools, this.#changedInput(call), offered);
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);

@@ -52,6 +52,7 @@ import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
+import { StepToolbox } from './step-tools.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
 
 interface LiveRunOptions {
@@ -331,6 +332,12 @@ export class LiveRun implements Run {
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers, parent, context } = this.#options;
     const adapt = parent === undefined ? undefined : settingsWhileAsking(parent.whileAsking);
+    const toolbox = new StepToolbox();
+    const active = () => {
+      const found = activeSettings(registry, settings, journal.loop.agent);
+      return adapt === undefined ? found : adapt(found);
+    };
+    const source = { journal, context, session: this.session };
     return {
       ...{
         journal,
@@ -341,9 +348,9 @@ export class LiveRun implements Run {
         signal: this.#stop.signal,
       },
       ...{ observers, parent, context, leave: this.#leaving.signal },
+      loadStepTools: (turn) => toolbox.load(active(), turn, source),
       get settings() {
-        const active = activeSettings(registry, settings, journal.loop.agent);
-        return adapt === undefined ? active : adapt(active);
+        return toolbox.apply(active(), journal.loop.turn?.turn);
       },
     };
   }

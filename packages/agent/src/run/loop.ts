@@ -209,6 +209,7 @@ export class RunLoop {
         return undefined;
       case 'guard': {
         const { on, turn, calls } = action;
+        if (on === 'tool_call') await this.#loadStepTools(turn);
         const outcome = await (await this.#loadGuards()).check(on, turn, calls);
         if (outcome.type !== 'parked') return undefined;
         if (!(await this.#stillWaits([{ toolCallId: outcome.question }]))) return undefined;
@@ -218,12 +219,14 @@ export class RunLoop {
         await this.#makeRequest(action.turn);
         return undefined;
       case 'answer': {
+        await this.#loadStepTools(action.turn);
         const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
         if (answered !== 'parked' || !(await this.#stillWaits(action.calls))) return undefined;
         const isAsked = this.#context.journal.state.asked.length > 0;
         return this.#finishRun({ reason: 'parked', cause: isAsked ? 'approval' : 'tool_output' });
       }
       case 'reject':
+        if (action.code === 'aborted') await this.#loadStepTools(action.turn).catch(() => {});
         await this.#callRunnerFor(action.turn).reject(action.calls, action.code);
         return undefined;
       case 'finish_turn':
@@ -232,6 +235,11 @@ export class RunLoop {
       case 'finish_run':
         return this.#conclude(action.stop);
     }
+  }
+
+  /** The functions of user code must not block an abort. */
+  async #loadStepTools({ turn }: TurnState): Promise<void> {
+    await raceAbort(this.#context.loadStepTools(turn), this.#context.signal);
   }
 
   /**

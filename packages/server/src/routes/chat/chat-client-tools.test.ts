@@ -1,12 +1,13 @@
 import { clientTool, createAgent, inputGuardrail, outputGuardrail } from '@millrace/agent';
-import { createClient } from '@millrace/client';
-import { toolCallId, toolCallPart } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
+import { toArray, toolCallId, toolCallPart } from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
+import { lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createServer } from '../../create-server.ts';
 import { BrowserChat } from '../../testing/ai-sdk-client.ts';
+import { eventually } from '../../testing/servers/task-harness.ts';
 
 const askTown = clientTool({
   name: 'ask_town',
@@ -45,6 +46,7 @@ describe.each(['wait', 'park'] as const)('a tool of the page with whileAsking: %
     const chat = new BrowserChat({
       ...{ url, agent: 'helper', id: 'talk' },
       init: {
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
         onToolCall: ({ toolCall }) => {
           ran.push(toolCall.toolCallId);
         },
@@ -63,28 +65,26 @@ describe.each(['wait', 'park'] as const)('a tool of the page with whileAsking: %
   });
 
   test('an output that does not fit is refused, and nothing is lost', async () => {
-    const { url, taskOf } = await serve({ tools: [askTown], whileAsking }, [asks, 'Hello.']);
+    const { url, log, agent, taskOf } = await serve({ tools: [askTown], whileAsking }, [asks, 'Hello.']);
     const chat = new BrowserChat({ url, agent: 'helper', id: 'talk' });
     await chat.sendMessage({ text: 'Hi' });
-    const task = createClient({ url }).task(await taskOf('talk'));
-    onTestFinished(() => task.close());
-    await expect(task.provideToolResult('c1', { output: { town: 7 } })).rejects.toMatchObject({
-      code: 'invalid',
-    });
-    await expect(task.provideToolResult('c9', { output: 1 })).rejects.toMatchObject({
-      code: 'bad_state',
-    });
-    const waiting = await task.until(({ toolCalls }) => toolCalls.length > 0);
-    expect(waiting.toolCalls).toMatchObject([{ toolCallId: 'c1', name: 'ask_town' }]);
-    await task.provideToolResult('c1', { error: 'The user closed the form' });
-    await task.provideToolResult('c1', { error: 'The user closed the form' });
-    await expect(task.provideToolResult('c1', { output: { town: 'X' } })).rejects.toMatchObject({
-      code: 'conflict',
-    });
-    const done = await task.until(
-      ({ isRunning, toolCalls }) => !isRunning && toolCalls.length === 0,
-    );
-    expect(JSON.stringify(done.items)).toContain('Hello.');
+    const id = await taskOf('talk');
+    const send = async (toolCall: string, result: object) => {
+      const body = JSON.stringify({ type: 'tool_output', tool_call_id: toolCall, ...result });
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${url}/tasks/${id}/commands`, { method: 'POST', headers, body });
+      return response.status;
+    };
+    expect(await send('c1', { output: { town: 7 } })).toBe(422);
+    expect(await send('c1', {})).toBe(422);
+    expect(await send('c9', { output: 1 })).toBe(400);
+    expect(await agent.pendingToolCalls(id)).toMatchObject([{ toolCallId: 'c1' }]);
+    const closed = { error: 'The user closed the form' };
+    expect([await send('c1', closed), await send('c1', closed)]).toEqual([202, 202]);
+    expect(await send('c1', { output: { town: 'X' } })).toBe(409);
+    await eventually(async () => (await snapshot(log, id)).run === undefined);
+    const { items } = await snapshot(log, id);
+    expect(JSON.stringify(toArray(items))).toContain('Hello.');
   });
 
   test.each([['input'], ['output']])('a guardrail on the %s asks in the chat', async (on) => {

@@ -68,10 +68,12 @@ async function readHistory(
  * the user.
  */
 function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
-  const waiting = [...fold.asked, ...fold.awaited];
+  const { asked, awaited } = fold;
+  const waiting = [...asked, ...awaited];
   if (waiting.length === 0) return;
+  const what = asked.length > 0 ? 'an approval' : 'the client to run them';
   const calls = waiting.map(({ toolCallId }) => toolCallId).join(', ');
-  const message = `Cannot send a message to chat ${id} now: calls wait for an approval or for the client (${calls}). Answer them, or interrupt task ${task}`;
+  const message = `Cannot send a message to chat ${id} now: calls wait for ${what} (${calls}). Answer them, or interrupt task ${task}`;
   throw new ServerError('bad_state', message, { task });
 }
 
