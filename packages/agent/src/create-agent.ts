@@ -42,7 +42,7 @@ import type {
   StopCondition,
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
-import type { ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
+import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { forkBefore, readRecords } from './history/fork-before.ts';
 import { toItems } from './input/run-input.ts';
 import {
@@ -66,6 +66,7 @@ export interface AgentOptions<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
   Context = unknown,
+  Dynamic extends Tool = never,
 > {
   /** The main model provider. */
   readonly provider: Provider;
@@ -76,10 +77,15 @@ export interface AgentOptions<
    * tools that come and go during a run. Default: none.
    */
   readonly tools?:
-    | readonly (Tools | StepTools<Tools, Context & NotInferred<ContextOfTools<Tools>>>)[]
+    | readonly (
+        | Tools
+        | StepTools<Dynamic, Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>
+      )[]
     | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
-  readonly instructions?: Instructions<Context & NotInferred<ContextOfTools<Tools>>>;
+  readonly instructions?: Instructions<
+    Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>
+  >;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
   /** Stores the sessions. Default: `memoryLog()`. */
@@ -92,8 +98,8 @@ export interface AgentOptions<
    */
   readonly approve?:
     | ((
-        call: PendingCall<Tools>,
-        step: StepInfo<Context & NotInferred<ContextOfTools<Tools>>>,
+        call: PendingCall<AllTools<Tools, Dynamic>>,
+        step: StepInfo<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
@@ -110,7 +116,7 @@ export interface AgentOptions<
    */
   readonly prepareStep?:
     | ((
-        step: StepToPrepare<Context & NotInferred<ContextOfTools<Tools>>>,
+        step: StepToPrepare<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
     | undefined;
   /**
@@ -123,7 +129,7 @@ export interface AgentOptions<
    * before it. They can stop the run, change the content, or ask the user. Default: none.
    */
   readonly guardrails?:
-    | readonly Guardrail<Context & NotInferred<ContextOfTools<Tools>>>[]
+    | readonly Guardrail<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>[]
     | undefined;
   /**
    * Schema for the answers: any Standard Schema. The result has the validated `value`. Default:
@@ -190,13 +196,14 @@ export function createAgent<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
   Context = unknown,
+  Dynamic extends Tool = never,
 >(
-  options: AgentOptions<Output, Tools, Context>,
+  options: AgentOptions<Output, Tools, Context, Dynamic>,
 ): Agent<
   StandardSchemaV1.InferOutput<Output>,
-  Tools,
+  AllTools<Tools, Dynamic>,
   DeepPartial<StandardSchemaV1.InferInput<Output>>,
-  Context & ContextOfTools<Tools>
+  Context & ContextOfTools<AllTools<Tools, Dynamic>>
 > {
   // The compiler has checked the types of the tools. The loop treats all tools alike.
   const settings = settingsFrom(options as unknown as AgentOptions);

@@ -74,6 +74,7 @@ export type {
   ValidationResult,
 } from './contract/tool.ts';
 export type {
+  AllTools,
   CallEvent,
   ContextOfTools,
   DeepPartial,

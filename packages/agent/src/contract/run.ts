@@ -11,7 +11,13 @@ import type {
   Usage,
 } from '@millrace/core';
 import type { BlockedBy } from './guardrail.ts';
-import type { PendingApproval, PendingToolCall, RunEvent, ToolCall, TypedTool } from './typed-tools.ts';
+import type {
+  PendingApproval,
+  PendingToolCall,
+  RunEvent,
+  ToolCall,
+  TypedTool,
+} from './typed-tools.ts';
 
 /**
  * The result of a run. Errors and aborts are results too. `reason` narrows the type: with `stop` the

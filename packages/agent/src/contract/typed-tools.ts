@@ -40,6 +40,13 @@ export type ContextOfTools<Tools extends TypedTool> = (
   ? Context
   : unknown;
 
+/** The tools of an agent: those of its list, and those that functions among them return. */
+export type AllTools<Tools extends TypedTool, Dynamic extends TypedTool> = [Dynamic] extends [never]
+  ? Tools
+  : [TypedTool] extends [Pick<Tools, 'name'>]
+    ? Dynamic
+    : Tools | Dynamic;
+
 /** A call that waits for the approval of a user. `name` narrows the type of `input`. */
 export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends TypedTool
   ? {

@@ -13,15 +13,8 @@ import type { GuardrailStep } from '../contract/guardrail.ts';
 import { RunError } from '../contract/run-error.ts';
 import { createAgent } from '../create-agent.ts';
 import { call } from '../testing/model-script.ts';
-import {
-  answer,
-  createTestAgent,
-  never,
-  problemsLeftIn,
-  session,
-  textsOf,
-  tool,
-} from '../testing/test-agent.ts';
+import { answer, createTestAgent, problemsLeftIn, session, tool } from '../testing/test-agent.ts';
+import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { inputGuardrail, outputGuardrail, toolGuardrail } from './define-guardrail.ts';
 
@@ -40,6 +33,11 @@ const onTopic = inputGuardrail({
   check: ({ text }) =>
     text.includes('poem') ? { verdict: 'stop', reason: 'We do not write poems' } : 'pass',
 });
+
+function noted(seen: string[], what: string): 'pass' {
+  seen.push(what);
+  return 'pass';
+}
 
 async function recordsOf(log: Log): Promise<readonly LogRecord[]> {
   return (await log.read(session, { maxBytes: Number.POSITIVE_INFINITY })).records;
@@ -107,9 +105,7 @@ describe('a guardrail on the input', () => {
 
   test('checks each input once: follow-ups and steering too, but nothing that the loop wrote', async () => {
     const seen: string[] = [];
-    const guardrails = [
-      inputGuardrail({ name: 'all', check: ({ text }) => (seen.push(text), 'pass') }),
-    ];
+    const guardrails = [inputGuardrail({ name: 'all', check: ({ text }) => noted(seen, text) })];
     const script: ScriptEntry[] = [answer(call('c1', 'look', {})), 'One.', 'Two.'];
     const look = tool('look', async () => {
       await run.steer('Second');
@@ -361,63 +357,6 @@ describe('a guardrail on tool calls', () => {
   });
 });
 
-describe('a guardrail that fails', () => {
-  const thrown = new Error('key sk-123 is wrong');
-  const faults = {
-    throws: () => {
-      throw thrown;
-    },
-    rejects: () => Promise.reject(thrown),
-    'returns nothing': () => undefined,
-    'returns something else': () => ({ verdict: 'maybe' }),
-    'changes to nothing': () => ({ verdict: 'change' }),
-    'changes to something else': () => ({ verdict: 'change', to: new Map() }),
-    'takes too long': () => never(),
-  };
-  const places = {
-    input: (check: () => never) => inputGuardrail({ name: 'bad', check }),
-    output: (check: () => never) => outputGuardrail({ name: 'bad', check }),
-    'held output': (check: () => never) => outputGuardrail({ name: 'bad', hold: true, check }),
-    'tool call': (check: () => never) => toolGuardrail({ name: 'bad', check }),
-  };
-  const cases = Object.keys(places).flatMap((place) =>
-    Object.keys(faults).map((fault) => [place, fault] as const),
-  );
-
-  test.each(cases)('on %s: one that %s ends the run with an error', async (place, fault) => {
-    const ran: unknown[] = [];
-    let isMended = false;
-    const check = () => (isMended ? 'pass' : faults[fault as keyof typeof faults]()) as never;
-    const guardrails = [places[place as keyof typeof places](check)];
-    const script = [answer(call('c1', 'pay', { amount: 1 })), 'Then this.', 'Then that.'];
-    const { agent, end, log } = createTestAgent(script, { guardrails, tools: [pay(ran)] });
-    const result = await end(agent.run('Go', { session }));
-    expect(result).toMatchObject({
-      ...{ reason: 'error', stop: { cause: 'guardrail_failed' } },
-      error: { code: 'guardrail_failed', message: expect.stringContaining('Guardrail bad failed') },
-    });
-    expect(ran).toEqual([]);
-    if (fault === 'throws' || fault === 'rejects') expect(result.cause).toBe(thrown);
-    expect(JSON.stringify(await recordsOf(log))).not.toContain('sk-123');
-    expect(verdictsIn(await recordsOf(log)).map(({ verdict }) => verdict)).toEqual(['error']);
-    expect(await problemsLeftIn(log)).toEqual([]);
-    expect((await agent.replay(session)).divergence).toBeUndefined();
-    // Nothing is lost: the run can be tried again.
-    isMended = true;
-    expect((await end(agent.resume(session))).reason).toBe('stop');
-  });
-
-  test('an abort does not wait for a check', async () => {
-    const guardrails = [inputGuardrail({ name: 'endless', check: () => never() })];
-    const { agent, end, until, log } = createTestAgent(['No.'], { guardrails });
-    const run = agent.run('Go', { session });
-    await until('turn_started');
-    await run.abort('enough');
-    expect((await end(run)).reason).toBe('aborted');
-    expect(await problemsLeftIn(log)).toEqual([]);
-  });
-});
-
 test('a guardrail has the context of the run, typed', async () => {
   interface Desk {
     readonly tenant: string;
@@ -428,7 +367,7 @@ test('a guardrail has the context of the run, typed', async () => {
     guardrails: [
       inputGuardrail({
         name: 'tenant',
-        check: (_input, { context }: GuardrailStep<Desk>) => (seen.push(context.tenant), 'pass'),
+        check: (_input, { context }: GuardrailStep<Desk>) => noted(seen, context.tenant),
       }),
     ],
   });
@@ -438,7 +377,32 @@ test('a guardrail has the context of the run, typed', async () => {
   expect(seen).toEqual(['acme']);
 });
 
-test('guardrails of the run stay in force after a hand-off', () => {
+test('guardrails of the run stay in force after a hand-off, and those of the new agent are added', async () => {
+  const second = outputGuardrail({
+    name: 'second',
+    check: ({ text }) => (text === 'no' ? { verdict: 'change', to: 'No, thank you.' } : 'pass'),
+  });
+  const first = outputGuardrail({
+    name: 'first',
+    check: ({ text }) => (text.includes('bomb') ? { verdict: 'stop', reason: 'danger' } : 'pass'),
+  });
+  const desk = createAgent({
+    ...{ name: 'desk', provider: scriptedProvider(['no', 'A bomb.']), guardrails: [second] },
+  });
+  const to = handOff({ to: desk, description: 'To the desk' });
+  const script = [answer(call('c1', to.name, {}))];
+  const { agent, end } = createTestAgent(script, { tools: [to], guardrails: [first] });
+  expect((await end(agent.run('Go', { session }))).text).toBe('No, thank you.');
+  const result = await end(agent.run('Go on', { session }));
+  expect(result).toMatchObject({ reason: 'blocked', guardrail: { name: 'first' } });
+  const taken = outputGuardrail({ name: 'second', check: () => 'pass' });
+  const clash = createTestAgent(script, { tools: [to], guardrails: [taken] });
+  expect(await clash.end(clash.agent.run('Go', { session }))).toMatchObject({
+    error: { code: 'name_taken' },
+  });
+});
+
+test('guardrails are checked when the agent is created', () => {
   expect(() =>
     createAgent({ provider: scriptedProvider([]), guardrails: [noCards, noCards] }),
   ).toThrow(expect.objectContaining({ code: 'name_taken' }));
@@ -451,77 +415,4 @@ test('guardrails of the run stay in force after a hand-off', () => {
   expect(() => inputGuardrail({ name: 'x', checks: () => 'pass', check: () => 'pass' })).toThrow(
     expect.objectContaining({ code: 'bad_option' }),
   );
-});
-
-describe('after a crash at any record', () => {
-  /** The model pays once, and then says no. */
-  const model: ScriptEntry = ({ items }) =>
-    items.some(({ kind }) => kind === 'tool')
-      ? 'no'
-      : answer('I pay.', call('c1', 'pay', { amount: 9 }));
-
-  test.each([[false], [true]])('verdicts stand and tools run once (hold: %s)', async (hold) => {
-    const checks: string[] = [];
-    const ran: unknown[] = [];
-    const paying = pay(ran);
-    const noted = (name: string, about: string | undefined) => void checks.push(`${name} ${about}`);
-    const guardrails = [
-      inputGuardrail({
-        name: 'mask',
-        check: ({ text, item }) => {
-          noted('mask', item.id);
-          return { verdict: 'change', to: text.replace(card, '[card]') };
-        },
-      }),
-      outputGuardrail({
-        ...{ name: 'polite', hold },
-        check: ({ text, item }) => {
-          noted('polite', item.id);
-          return text === 'no' ? { verdict: 'change', to: 'No, thank you.' } : 'pass';
-        },
-      }),
-      toolGuardrail({
-        name: 'small',
-        check: ({ call: { toolCallId: id } }) => {
-          noted('small', id);
-          return { verdict: 'change', to: { amount: 1 } };
-        },
-      }),
-    ];
-    const log = memoryLog();
-    const create = () =>
-      createTestAgent([model, model, model], {
-        ...{ log, guardrails, tools: [paying], onInterrupted: 'retry' },
-      });
-    const whole = create();
-    await whole.end(whole.agent.run(`Card ${number}`, { session }));
-    const records = await recordsOf(log);
-    for (const [index, { offset }] of records.entries()) {
-      const before = records.slice(0, index + 1);
-      const has = (type: string) => before.some(({ fact }) => fact?.type === type);
-      if (!has('turn_started') || has('run_finished')) continue;
-      const into = sessionId(`fork-${offset}`);
-      await log.fork(session, { into, through: offset });
-      checks.length = 0;
-      ran.length = 0;
-      const next = create();
-      const { reason } = await next.end(next.agent.resume(into));
-      const last = transcript(await snapshot(log, into)).findLast(
-        ({ kind }) => kind === 'assistant',
-      );
-      expect([offset, reason, last && textsOf(last).join('')]).toEqual([
-        offset,
-        'stop',
-        'No, thank you.',
-      ]);
-      // No verdict that is on the log is asked for again.
-      for (const { name, itemId, toolCallId: id } of verdictsIn(before))
-        expect(checks).not.toContain(`${name} ${itemId ?? id}`);
-      const lost = before.some(({ fact }) => fact?.type === 'tool_execution_started');
-      expect(ran).toEqual(lost ? [] : [{ amount: 1 }]);
-      for (const { request } of next.provider.calls)
-        expect(JSON.stringify(request.items)).not.toContain(number);
-      expect(await problemsLeftIn(log, into)).toEqual([]);
-    }
-  });
 });

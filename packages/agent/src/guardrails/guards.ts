@@ -1,40 +1,41 @@
 import {
   type Attempt,
-  DeltaWriter,
   type DraftRecord,
   findItem,
   type GuardrailFact,
   type GuardrailPlace,
   type GuardrailVerdict,
-  type Ids,
   type Item,
   type ItemId,
   type ItemState,
   isId,
-  type JsonValue,
   noUsage,
-  type Part,
   type ToolCallId,
   type ToolCallPart,
-  toArray,
   toItem,
 } from '@millrace/core';
 import { Approvals } from '../calls/approvals.ts';
 import { prepareCall } from '../calls/prepare-call.ts';
 import { denialText } from '../calls/tool-result.ts';
 import { contextItems, offeredTools } from '../context/build-request.ts';
-import type { CheckedInput, CheckedOutput, Guardrail } from '../contract/guardrail.ts';
+import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { loopMetadata, structuredValue } from '../run/output.ts';
 import { itemDrafts, responseFinished } from '../state/drafts.ts';
 import { joinText } from '../views/run-views.ts';
+import {
+  answerDrafts,
+  changedInput,
+  checkedOutput,
+  isHalt,
+  newInputs,
+  replacementOf,
+} from './checked-items.ts';
 import {
   changeProblem,
   failed,
   guardrailError,
   inputParts,
-  jsonOf,
   judge,
   outputParts,
   type Verdict,
@@ -378,14 +379,6 @@ interface Subject {
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
 }
 
-/** What a check of an answer gets. */
-export function checkedOutput(item: Item): CheckedOutput {
-  const value = structuredValue(item);
-  const text = value === undefined ? joinText(item.parts) : JSON.stringify(value);
-  const hasCalls = item.parts.some(({ kind }) => kind === 'tool_call');
-  return { text, item, isFinal: !hasCalls, ...(value !== undefined && { value }) };
-}
-
 function isFinal(verdict: GuardrailVerdict | undefined): boolean {
   return verdict === 'pass' || verdict === 'change' || verdict === 'stop';
 }
@@ -401,61 +394,8 @@ function isChecked({
   return (reason !== 'aborted' && reason !== 'error') || cause === 'guardrail_failed';
 }
 
-export function isHalt({ verdict }: Pick<GuardrailFact, 'verdict'>): boolean {
-  return verdict === 'stop' || verdict === 'error';
-}
-
 function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): GuardrailFact {
   return { ...fact, itemId };
-}
-
-/** The inputs since the last answer, in order. Items that the loop wrote are no input. */
-function newInputs({ journal }: RunContext): readonly ItemState[] {
-  const found: ItemState[] = [];
-  for (const item of toArray(journal.state.items).toReversed()) {
-    const { kind, turn, metadata } = item;
-    if (kind === 'assistant' && turn > 0) break;
-    const isInput = kind === 'user' || kind === 'developer' || kind === 'notification';
-    if (isInput && turn === 0 && metadata?.['by'] !== loopMetadata.by) found.push(item);
-  }
-  return found.reverse();
-}
-
-/** The item that requests contain instead of a changed input. Its kind keeps it out of views. */
-function replacementOf(item: Item, ids: Ids): Item {
-  const metadata = { guardrail: true, replaces: item.id };
-  return { id: ids.item(), kind: 'context', parts: item.parts, metadata };
-}
-
-/** The records of a whole answer, without its end. */
-function answerDrafts({ id, parts }: Item, at: Attempt, ids: Ids): readonly DraftRecord[] {
-  const started = { type: 'item_started', itemId: id, kind: 'assistant' } as const;
-  return [{ ...at, fact: started }, ...partDrafts(id, parts, at, ids)];
-}
-
-/** The records of whole parts. */
-export function partDrafts(
-  itemId: ItemId,
-  parts: readonly Part[],
-  at: Attempt,
-  ids: Pick<Ids, 'part'>,
-): readonly DraftRecord[] {
-  const writer = new DeltaWriter({ itemId, ...at, ids });
-  for (const part of parts) writer.whole(part);
-  return writer.take().map((delta) => ({ ...at, delta }));
-}
-
-async function changedInput(
-  to: unknown,
-  prepare: (input: JsonValue) => ReturnType<typeof prepareCall>,
-): Promise<{ readonly input?: JsonValue; readonly problem?: string }> {
-  try {
-    const input = jsonOf(to);
-    const ready = await prepare(input);
-    return ready.ok ? { input } : { problem: `the new input cannot be used. ${ready.message}` };
-  } catch (error) {
-    return { problem: changeProblem(error) };
-  }
 }
 
 const maxIdLength = 1024;

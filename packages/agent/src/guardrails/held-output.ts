@@ -14,7 +14,7 @@ import {
 import type { ResponseEnd } from '@millrace/providers';
 import type { RunContext } from '../contract/run-context.ts';
 import { responseFinished } from '../state/drafts.ts';
-import { checkedOutput, isHalt, partDrafts } from './guards.ts';
+import { checkedOutput, isHalt, partDrafts } from './checked-items.ts';
 import { changeProblem, failed, guardrailError, judge, outputParts, verdictFact } from './judge.ts';
 
 /** Maximum length of an answer that is held back, in characters and bytes. */

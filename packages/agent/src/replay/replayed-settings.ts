@@ -48,9 +48,7 @@ export function replayedSettings(
   const found =
     settings.stepTools.length > 0 ? recordedTools(session, records, known, execute) : [];
   const all = [...settings.tools.values(), ...found].map((tool) => [tool.name, tool] as const);
-  const tools = all.map(
-    ([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const,
-  );
+  const tools = all.map(([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const);
   return {
     ...settings,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),

@@ -52,8 +52,8 @@ import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
-import { StepToolbox } from './step-tools.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
+import { StepToolbox } from './step-tools.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;

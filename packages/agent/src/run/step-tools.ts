@@ -1,5 +1,5 @@
-import { AgentError } from '../contract/agent-error.ts';
 import { contextItems } from '../context/build-request.ts';
+import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';

@@ -201,7 +201,13 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [], pendingToolCalls: [] };
+  const nothing = {
+    text: '',
+    items: [],
+    toolCalls: [],
+    pendingApprovals: [],
+    pendingToolCalls: [],
+  };
   const counts = { usage: noUsage, usageByAgent: [] };
   return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };
 }

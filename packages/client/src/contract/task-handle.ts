@@ -1,8 +1,8 @@
 import type {
   AgentEvent,
   AskedApproval,
-  AwaitedOutput,
   Attempt,
+  AwaitedOutput,
   Batch,
   FoldState,
   Item,

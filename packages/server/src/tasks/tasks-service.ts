@@ -224,17 +224,28 @@ async function provideToolResult(
   const who = by == null ? {} : { by };
   const result = error === undefined ? { output: output ?? null, ...who } : { error, ...who };
   if ((output === undefined) === (error === undefined))
-    throw new ServerError('invalid', 'Cannot use the output of a tool: send either output or error');
+    throw new ServerError(
+      'invalid',
+      'Cannot use the output of a tool: send either output or error',
+    );
   try {
     const { key } = await agent.provideToolResult(task, id, result);
     return key;
   } catch (cause) {
-    if (!isMillraceError(cause)) throw cause;
-    const codes = { bad_input: 'invalid', no_such_call: 'bad_state', already_answered: 'conflict' } as const;
-    const code = Object.hasOwn(codes, cause.code) ? codes[cause.code as keyof typeof codes] : undefined;
-    if (code === undefined) throw cause;
-    throw new ServerError(code, cause.message, { task }, { cause });
+    throw outputRefused(task, cause);
   }
+}
+
+const outputCodes = {
+  bad_input: 'invalid',
+  no_such_call: 'bad_state',
+  already_answered: 'conflict',
+} as const;
+
+function outputRefused(task: string, cause: unknown): unknown {
+  if (!isMillraceError(cause) || !Object.hasOwn(outputCodes, cause.code)) return cause;
+  const code = outputCodes[cause.code as keyof typeof outputCodes];
+  return new ServerError(code, cause.message, { task }, { cause });
 }
 
 /**

@@ -266,7 +266,13 @@ function failedResult(session: SessionId, cause: unknown): RunResult {
   const message = 'Cannot continue: the workflow failed or is not reachable';
   const reason = 'error';
   const stop = { reason, cause: code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [], pendingToolCalls: [] };
+  const nothing = {
+    text: '',
+    items: [],
+    toolCalls: [],
+    pendingApprovals: [],
+    pendingToolCalls: [],
+  };
   const counts = { usage: noUsage, usageByAgent: [] };
   return { session, reason, stop, ...nothing, ...counts, error: { code, message }, cause };
 }
