@@ -11,7 +11,6 @@ export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { SessionCommand } from './contract/command.ts';
 export type {
   AskVerdict,
-  BlockedBy,
   ChangedValue,
   ChangeVerdict,
   CheckedInput,
@@ -29,6 +28,7 @@ export type { ChildAnswer, ChildQuestion, ParentCall } from './contract/parent-c
 export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type {
   ApproveOptions,
+  BlockedBy,
   BlockedResult,
   ClientResult,
   DenyOptions,

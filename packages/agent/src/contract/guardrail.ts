@@ -134,12 +134,3 @@ export interface Guardrail<Context = unknown> {
   /** Only for the compiler: the functions of the options have the types of what they check. */
   check(checked: never, step: GuardrailStep<Context>): unknown;
 }
-
-/** The guardrail that stopped a run. */
-export interface BlockedBy {
-  /** The name of the guardrail. */
-  readonly name: string;
-  readonly on: GuardrailPlace;
-  /** Why it stopped the run. */
-  readonly reason: string | undefined;
-}

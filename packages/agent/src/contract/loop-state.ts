@@ -11,7 +11,7 @@ import type {
   TraceContext,
 } from '@millrace/core';
 import type { QueuedCommand } from './command.ts';
-import type { BlockedBy } from './guardrail.ts';
+import type { BlockedBy } from './run.ts';
 
 /**
  * The state of the loop: everything about a session, besides its items, that the loop needs. It is

@@ -1,6 +1,7 @@
 import type {
   AgentUsage,
   ErrorInfo,
+  GuardrailPlace,
   Item,
   JsonValue,
   NewBytes,
@@ -10,7 +11,6 @@ import type {
   StopReason,
   Usage,
 } from '@millrace/core';
-import type { BlockedBy } from './guardrail.ts';
 import type {
   PendingApproval,
   PendingToolCall,
@@ -70,6 +70,15 @@ export interface FailedResult<Tools extends TypedTool = TypedTool> extends Resul
   /** The value that user code threw. It exists only in this process and is not on the log. */
   readonly cause?: unknown;
   readonly value?: undefined;
+}
+
+/** The guardrail that stopped a run. */
+export interface BlockedBy {
+  /** The name of the guardrail. */
+  readonly name: string;
+  readonly on: GuardrailPlace;
+  /** Why it stopped the run. */
+  readonly reason: string | undefined;
 }
 
 /** The result of a run that a guardrail stopped. */

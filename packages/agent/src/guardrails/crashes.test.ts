@@ -1,9 +1,12 @@
-import { type GuardrailFact, type LogRecord, sessionId, transcript } from '@millrace/core';
-import { type Log, memoryLog, snapshot } from '@millrace/log';
-import type { ScriptEntry } from '@millrace/providers/scripted';
+import { type GuardrailFact, itemId, type LogRecord, sessionId, transcript } from '@millrace/core';
+import { exportSession, importSession, type Log, memoryLog, snapshot } from '@millrace/log';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAgent } from '../create-agent.ts';
+import { commandStep } from '../steps/index.ts';
 import { call } from '../testing/model-script.ts';
+import { StepRunner } from '../testing/step-runner.ts';
 import {
   answer,
   createTestAgent,
@@ -12,6 +15,7 @@ import {
   session,
   textsOf,
 } from '../testing/test-agent.ts';
+import { clientTool } from '../tool/client-tool.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { inputGuardrail, outputGuardrail, toolGuardrail } from './define-guardrail.ts';
 
@@ -163,5 +167,98 @@ describe('after a crash at any record', () => {
         expect(JSON.stringify(request.items)).not.toContain(number);
       expect(await problemsLeftIn(log, into)).toEqual([]);
     }
+  });
+});
+
+describe('verdicts in other places', () => {
+  test('redacting an input also removes what a guardrail made of it', async () => {
+    const guardrails = [
+      inputGuardrail({
+        name: 'upper',
+        check: ({ text }) => ({ verdict: 'change', to: text.toUpperCase(), reason: text }),
+      }),
+    ];
+    const { agent, end, log, provider } = createTestAgent(['Yes.', 'No.'], { guardrails });
+    await end(
+      agent.run({ id: 'q', kind: 'user', parts: [{ kind: 'text', text: 'secret' }] }, { session }),
+    );
+    expect(JSON.stringify(provider.calls[0]?.request.items)).toContain('SECRET');
+    await log.redact(session, itemId('q'));
+    expect(JSON.stringify(await recordsOf(log))).not.toMatch(/secret/i);
+    await end(agent.run('More', { session }));
+    expect(JSON.stringify(provider.calls[1]?.request.items)).not.toMatch(/secret/i);
+  });
+
+  test('an imported session has no verdicts for what is still to do', async () => {
+    const checks: string[] = [];
+    const guardrails = [
+      toolGuardrail({
+        name: 'count',
+        check: ({ name }) => {
+          checks.push(name);
+          return 'pass';
+        },
+      }),
+    ];
+    const options = {
+      guardrails,
+      tools: [pay([])],
+      approve: () => 'ask',
+      whileAsking: 'park',
+    } as const;
+    const script = [answer(call('c1', 'pay', { amount: 1 })), 'Done.'];
+    const { agent, end, log } = createTestAgent(script, options);
+    await end(agent.run('Go', { session }));
+    const target = memoryLog();
+    await importSession(target, exportSession(log, session));
+    const other = createTestAgent(script.slice(1), { ...options, log: target });
+    expect((await other.end(other.agent.resume(session))).reason).toBe('parked');
+    expect(checks).toEqual(['pay', 'pay']);
+  });
+
+  test.each([[false], [true]])('steps of a workflow check the same (hold: %s)', async (hold) => {
+    const ran: unknown[] = [];
+    const form = clientTool({
+      name: 'form',
+      description: 'A form',
+      input: z.object({}),
+      output: z.string(),
+    });
+    const guardrails = [
+      inputGuardrail({
+        name: 'mask',
+        check: ({ text }) => ({ verdict: 'change', to: text.replace(card, '[card]') }),
+      }),
+      outputGuardrail({
+        ...{ name: 'polite', hold },
+        check: ({ text }) => (text === 'no' ? { verdict: 'change', to: 'No, thank you.' } : 'pass'),
+      }),
+      toolGuardrail({
+        name: 'small',
+        tools: [pay([])],
+        check: () => ({ verdict: 'change', to: { amount: 1 } }),
+      }),
+    ];
+    const calls = answer(call('c1', 'pay', { amount: 9 }), call('c2', 'form', {}));
+    const log = memoryLog();
+    const provider = scriptedProvider([calls, 'no']);
+    const agent = createAgent({ provider, log, guardrails, tools: [pay(ran), form] });
+    const runner = new StepRunner(agent, session);
+    await runner.submitMessage(`Card ${number}`, 'k1');
+    const first = await runner.advance();
+    await runner.request(first.do === 'request' ? first.turn : 0);
+    const plan = await runner.advance();
+    const outcomes = await runner.calls(plan);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['answered', 'asked']);
+    const waiting = await commandStep(agent, runner.held);
+    expect(waiting.asked).toEqual(['c2']);
+    await agent.provideToolResult(session, 'c2', { output: 'filled in' });
+    expect((await commandStep(agent, runner.held)).asked).toEqual([]);
+    expect((await runner.drive()).text).toBe('No, thank you.');
+    expect(ran).toEqual([{ amount: 1 }]);
+    const sent = provider.calls.map(({ request }) => JSON.stringify(request.items)).join();
+    expect(sent).not.toContain(number);
+    expect(sent).toContain('filled in');
+    expect(await problemsLeftIn(log)).toEqual([]);
   });
 });

@@ -1,11 +1,5 @@
-import {
-  type GuardrailFact,
-  type LogRecord,
-  sessionId,
-  toolCallId,
-  transcript,
-} from '@millrace/core';
-import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { type GuardrailFact, type LogRecord, toolCallId } from '@millrace/core';
+import type { Log } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';

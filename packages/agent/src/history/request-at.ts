@@ -11,11 +11,11 @@ import {
 import type { Log } from '@millrace/log';
 import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
 import { buildRequest, prepareRequest } from '../context/build-request.ts';
+import { resolveTools } from '../context/step-tools.ts';
 import type { Agent } from '../contract/agent.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
-import { resolveTools } from '../run/step-tools.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
 /** A request of an earlier attempt, built again. */

@@ -16,6 +16,7 @@ import {
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { wait } from '../abortable.ts';
+import { StepToolbox } from '../context/step-tools.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
@@ -53,7 +54,6 @@ import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
-import { StepToolbox } from './step-tools.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;

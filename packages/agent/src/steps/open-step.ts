@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
+import { StepToolbox } from '../context/step-tools.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
@@ -13,7 +14,6 @@ import {
 import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
-import { StepToolbox } from '../run/step-tools.ts';
 import { type HeldSession, openHeldSession } from './claim.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';

@@ -21,8 +21,7 @@ import {
   type View,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { BlockedBy } from '../contract/guardrail.ts';
-import type { FinishedResult, RunResult } from '../contract/run.ts';
+import type { BlockedBy, FinishedResult, RunResult } from '../contract/run.ts';
 import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typed-tools.ts';
 import { LiveValues } from './live-values.ts';
 

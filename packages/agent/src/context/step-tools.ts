@@ -1,8 +1,8 @@
-import { contextItems } from '../context/build-request.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
+import { contextItems } from './build-request.ts';
 
 /** The parts of a run context that the functions among the tools depend on. */
 interface StepSource extends Pick<RunContext, 'context' | 'session'> {
