@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest';
-import { bundleSize, sizeTable } from './packages/bundle-size.ts';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { bundleSize, sizeTable, startCode } from './packages/bundle-size.ts';
 
 const agentWith = (provider: string) =>
   `export { createAgent, defineTool } from '@millrace/agent'; export { ${provider} } from '@millrace/providers';`;
@@ -7,16 +12,17 @@ const agentWith = (provider: string) =>
 const kilobyte = 1024;
 
 /**
- * The largest sizes of the code that loads at the start: minified, compressed with gzip, in bytes. The aim
- * of an agent with one provider is 80 KB, which is not reached. Its limits are the sizes of today with room
- * for a few hundred bytes, so that they only fall. Before you raise one, look for code that can load on
- * demand: `import()` in an asynchronous function.
+ * The largest sizes of the code that loads at the start: minified, compressed with gzip, in bytes. An agent
+ * with one provider has 80 KB. The wires of OpenAI do not reach that: each of them reads more forms of
+ * answers than the others. Their limits are the sizes of today with room for a few hundred bytes, so that
+ * they only fall. Before you raise one, look for code that can load on demand: `import()` in an
+ * asynchronous function.
  */
 const limits: readonly (readonly [what: string, limit: number, code: string])[] = [
-  ['agent and anthropic', 93.5 * kilobyte, agentWith('anthropic')],
-  ['agent and gemini', 93.5 * kilobyte, agentWith('gemini')],
-  ['agent and openaiChat', 97.5 * kilobyte, agentWith('openaiChat')],
-  ['agent and openaiResponses', 100.5 * kilobyte, agentWith('openaiResponses')],
+  ['agent and anthropic', 80 * kilobyte, agentWith('anthropic')],
+  ['agent and gemini', 80 * kilobyte, agentWith('gemini')],
+  ['agent and openaiChat', 82.5 * kilobyte, agentWith('openaiChat')],
+  ['agent and openaiResponses', 86 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
     22 * kilobyte,
@@ -40,4 +46,78 @@ test('the table names what a bundle consists of', async () => {
     expect.arrayContaining(['packages/core/src/fold', 'eventsource-parser']),
   );
   expect(Math.round(parts.reduce((sum, part) => sum + part.bytes, 0))).toBe(bytes);
+});
+
+type Start = Pick<typeof import('@millrace/agent'), 'createAgent' | 'defineTool'> &
+  Pick<typeof import('@millrace/providers'), 'anthropic'>;
+
+let folder: string | undefined;
+let start: Promise<Start> | undefined;
+
+/** Imports the code that loads at the start, from a folder without the code that loads on demand. */
+function importStart(): Promise<Start> {
+  start ??= (async () => {
+    folder = await mkdtemp(join(tmpdir(), 'millrace-start-'));
+    const file = join(folder, 'start.mjs');
+    await writeFile(file, await startCode(agentWith('anthropic')));
+    return import(/* @vite-ignore */ pathToFileURL(file).href);
+  })();
+  return start;
+}
+
+afterAll(async () => {
+  if (folder !== undefined) await rm(folder, { recursive: true });
+});
+
+/** An answer of the Messages API with one block. */
+function answer(block: object, delta: object, stop: string): Response {
+  const events = [
+    { type: 'message_start', message: { id: 'm', usage: { input_tokens: 1, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: stop }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ];
+  const body = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  return new Response(body.join(''), { headers: { 'content-type': 'text/event-stream' } });
+}
+
+test('the code that loads at the start is enough for a run with a tool and its events', async () => {
+  const { createAgent, defineTool, anthropic } = await importStart();
+  const answers = [
+    answer(
+      { type: 'tool_use', id: 't1', name: 'weather', input: {} },
+      { type: 'input_json_delta', partial_json: '{"city":"Bern"}' },
+      'tool_use',
+    ),
+    answer({ type: 'text', text: '' }, { type: 'text_delta', text: 'Sunny' }, 'end_turn'),
+  ];
+  const fetch = async () => answers.shift() ?? Response.error();
+  const weather = defineTool({
+    name: 'weather',
+    description: 'Returns the weather of a city.',
+    input: z.object({ city: z.string() }),
+    execute: async () => 'sunny',
+  });
+  const provider = anthropic({ model: 'claude-sonnet-5', apiKey: 'test', fetch });
+  const run = createAgent({ provider, tools: [weather] }).run('What is the weather in Bern?');
+  const types = new Set<string>();
+  for await (const { type } of run.events) types.add(type);
+  expect(await run.text()).toBe('Sunny');
+  expect([...types]).toEqual(expect.arrayContaining(['assistant_text_delta', 'run_finished']));
+});
+
+test('an error is a network error if the code that classifies errors cannot load', async () => {
+  const { createAgent, anthropic } = await importStart();
+  const fetch = async () => {
+    throw new TypeError('fetch failed');
+  };
+  const provider = anthropic({ model: 'claude-sonnet-5', apiKey: 'sk-secret-key-of-test', fetch });
+  const agent = createAgent({ provider, retry: { maxAttempts: 1 } });
+  const { reason, stop, ...result } = await agent.run('Hello').result;
+  expect({ reason, cause: stop.cause }).toEqual({ reason: 'error', cause: 'network' });
+  const { error } = result as { readonly error?: { readonly message: string } };
+  expect(error?.message).toMatch(/could not be loaded. Check the network/);
+  expect(JSON.stringify(error)).not.toContain('secret');
 });

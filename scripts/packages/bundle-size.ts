@@ -31,6 +31,11 @@ export async function bundleSize(code: string): Promise<BundleSize> {
   return { bytes, parts: shares(chunk, bytes) };
 }
 
+/** Returns the code that loads at the start. Code that loads on demand is missing. */
+export async function startCode(code: string): Promise<string> {
+  return (await bundled(code, false)).code;
+}
+
 /** Returns the only file of a bundle, with or without the code that loads on demand. */
 async function bundled(code: string, isWhole: boolean): Promise<OutputChunk> {
   const entry = `${root}packages/millrace/src/size-entry.ts`;

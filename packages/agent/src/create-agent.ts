@@ -43,17 +43,7 @@ import type {
 } from './contract/settings.ts';
 import type { Tool } from './contract/tool.ts';
 import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
-import { forkBefore, readRecords } from './history/fork-before.ts';
 import { toItems } from './input/run-input.ts';
-import {
-  approveCommand,
-  assertSession,
-  denyCommand,
-  readPendingApprovals,
-  submitDecision,
-  toolOutputCommand,
-} from './input/submit-command.ts';
-import { readPendingToolCalls, submitToolResult } from './input/tool-results.ts';
 import { assertKnownOptions } from './known-options.ts';
 import { registerSettings } from './run/agent-registry.ts';
 import { checkLimits, checkPrices } from './run/limits.ts';
@@ -233,43 +223,59 @@ export function createAgent<
       const { session: _session, ...names } = runOptionNames;
       assertKnownOptions('agent.resume', runOptions, names);
       const session = sessionId(given);
-      const prepare = () => assertSession(log, session, 'resume');
+      const prepare = async () => {
+        const { assertSession } = await decisions();
+        await assertSession(log, session, 'resume');
+      };
       const { signal } = runOptions;
       return new LiveRun(settings, { ...runOptions, session, input: undefined, signal, prepare });
     },
-    approve: async (session, call, decisionOptions = {}) =>
-      submitDecision(log, session, {
-        decision: approveCommand(call, decisionOptions),
-        tools: settings.tools,
-      }),
-    deny: async (session, call, decisionOptions = {}) =>
-      submitDecision(log, session, {
-        decision: denyCommand(call, decisionOptions),
-        tools: settings.tools,
-      }),
-    pendingApprovals: (session) => readPendingApprovals(log, session),
+    approve: async (session, call, decisionOptions = {}) => {
+      const { approveCommand, submitDecision } = await decisions();
+      const decision = approveCommand(call, decisionOptions);
+      await submitDecision(log, session, { decision, tools: settings.tools });
+    },
+    deny: async (session, call, decisionOptions = {}) => {
+      const { denyCommand, submitDecision } = await decisions();
+      const decision = denyCommand(call, decisionOptions);
+      await submitDecision(log, session, { decision, tools: settings.tools });
+    },
+    pendingApprovals: async (session) => {
+      const { readPendingApprovals } = await decisions();
+      return readPendingApprovals(log, session);
+    },
     provideToolResult: async (session, call, result) => {
+      const { toolOutputCommand } = await decisions();
+      const { submitToolResult } = await import('./input/tool-results.ts');
       const command = toolOutputCommand(call, result);
       return submitToolResult(log, session, { command, tools: settings.tools });
     },
-    pendingToolCalls: (session) => readPendingToolCalls(log, session),
+    pendingToolCalls: async (session) => {
+      const { readPendingToolCalls } = await import('./input/tool-results.ts');
+      return readPendingToolCalls(log, session);
+    },
     regenerate: (session, runOptions = {}) => {
       assertKnownOptions('agent.regenerate', runOptions, { ...forkOptionNames, item: true });
       const origin = sessionId(session);
       const item = runOptions.item === undefined ? undefined : itemId(runOptions.item);
-      return startFork(runOptions, undefined, (into) => forkBefore(log, origin, { into, item }));
+      return startFork(runOptions, undefined, async (into) => {
+        const { forkBefore } = await import('./history/fork-before.ts');
+        return forkBefore(log, origin, { into, item });
+      });
     },
     edit: (session, item, input, runOptions = {}) => {
       assertKnownOptions('agent.edit', runOptions, forkOptionNames);
       const [origin, replaced] = [sessionId(session), itemId(item)];
-      return startFork(runOptions, input, (into) =>
-        forkBefore(log, origin, { into, item: replaced }),
-      );
+      return startFork(runOptions, input, async (into) => {
+        const { forkBefore } = await import('./history/fork-before.ts');
+        return forkBefore(log, origin, { into, item: replaced });
+      });
     },
     replay: async (session, runOptions = {}) => {
       assertKnownOptions<ReplayOptions>('agent.replay', runOptions, { observers: true });
       const id = sessionId(session);
       // Few programs replay sessions, so bundlers can leave this out of what loads at the start.
+      const { readRecords } = await import('./history/fork-before.ts');
       const { replay } = await import('./replay/replay.ts');
       return replay(settings, id, await readRecords(log, id), runOptions);
     },
@@ -277,6 +283,9 @@ export function createAgent<
   registerSettings(agent, settings);
   return agent as never;
 }
+
+/** Many agents have no approvals, so the code loads on demand. */
+const decisions = () => import('./input/submit-command.ts');
 
 type ForkedOptions = ForkedRunOptions & ContextOption<unknown>;
 

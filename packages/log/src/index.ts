@@ -1,4 +1,11 @@
 export { type RetentionPolicy, type RetentionResult, retain } from './any-log/retain.ts';
+export {
+  type LoadedSession,
+  type SessionFold,
+  SessionStates,
+  type SessionStatesOptions,
+  sessionStates,
+} from './any-log/session-states.ts';
 export { type SnapshotOptions, snapshot } from './any-log/snapshot.ts';
 export type { BlobRef, BlobStore } from './contract/blob-store.ts';
 export type { Bus, BusListener, BusNotice } from './contract/bus.ts';
@@ -12,6 +19,8 @@ export type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
+  SettleOptions,
+  SubmittedCommand,
   SubmitResult,
 } from './contract/log.ts';
 export { LogError, type LogErrorCode } from './contract/log-error.ts';

@@ -241,3 +241,24 @@ describe('blobs', () => {
     expect((await fetch(elsewhere)).status).toBe(404);
   });
 });
+
+describe('unknown options', () => {
+  const create = (options: object) =>
+    createServer({ agents: [greeter], tokens: 'none', ...options } as ServerOptions);
+
+  test.each<[string, object]>([
+    ['limits', { limits: { maxBodyByte: 1 } }],
+    ['streamLimits', { streamLimits: { heartbeat: 1 } }],
+    ['requestLog', { requestLog: { format: 'text', write: () => {}, level: 'info' } }],
+  ])('of %s are refused', (name, options) => {
+    const refusal = { code: 'invalid', message: expect.stringContaining(`createServer: ${name}`) };
+    expect(() => create(options)).toThrow(expect.objectContaining(refusal));
+  });
+
+  test('of listen and handler are refused', async () => {
+    const server = create({});
+    await expect(server.listen({ prot: 0 } as object)).rejects.toThrow('Did you mean port?');
+    expect(() => server.handler({ basepath: '/a' } as object)).toThrow('Did you mean basePath?');
+    await server.close();
+  });
+});

@@ -19,7 +19,7 @@ import type { RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
-import type { StreamLimits } from './stream/stream-limits.ts';
+import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
 
 /** Options of `createServer`. */
@@ -147,9 +147,12 @@ export interface Server {
  * const { url } = await server.listen({ port: 0 });
  */
 export function createServer(options: ServerOptions): Server {
-  assertOptionNames('createServer', options, optionNames, (message, option) => {
-    return new ServerError('invalid', message, { option });
-  });
+  assertKnownOptions('createServer', options, optionNames);
+  const { limits: httpLimits = {}, streamLimits = {}, requestLog: logged } = options;
+  assertKnownOptions('createServer: limits', httpLimits, namesOf(defaultHttpLimits));
+  assertKnownOptions('createServer: streamLimits', streamLimits, namesOf(defaultStreamLimits));
+  if (logged !== undefined)
+    assertKnownOptions('createServer: requestLog', logged, { format: true, write: true });
   const {
     agents = [],
     tokens: operatorTokens,
@@ -182,8 +185,12 @@ export function createServer(options: ServerOptions): Server {
   });
   return {
     fetch: (request) => http.fetch(request),
-    handler: (handlerOptions) => http.handler(handlerOptions),
-    async listen(address) {
+    handler: (handlerOptions = {}) => {
+      assertKnownOptions('server.handler', handlerOptions, { basePath: true });
+      return http.handler(handlerOptions);
+    },
+    async listen(address = {}) {
+      assertKnownOptions('server.listen', address, { port: true, host: true });
       if (options.agentNetworks === undefined && isLoopback(address?.host ?? '127.0.0.1'))
         network.allow('loopback');
       await ready();
@@ -214,6 +221,22 @@ function once(work: () => Promise<void>): () => Promise<void> {
 function graceMsFor(limits: ServerOptions['limits']): number {
   const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
   return Math.min(1000, closeTimeoutMs / 4);
+}
+
+function assertKnownOptions<Options extends object>(
+  of: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
+  assertOptionNames(of, options, names, (message, option) => {
+    return new ServerError('invalid', message, { of, option });
+  });
+}
+
+/** The names of options that all have a default. */
+function namesOf<Options extends object>(defaults: Options): OptionNames<Options> {
+  const names = Object.keys(defaults).map((name) => [name, true]);
+  return Object.fromEntries(names) as OptionNames<Options>;
 }
 
 /** Callers without types can omit the tokens. */

@@ -8,6 +8,7 @@ export {
   type Rows,
   RowsError,
   type RowsErrorCode,
+  type StoredRow,
   type Table,
 } from './contract/rows.ts';
 export type {

@@ -4,6 +4,7 @@ import type { ClientPlugin } from '@temporalio/client';
 import type { BundleOptions, BundlerPlugin, WorkerPlugin } from '@temporalio/worker';
 import { type ActivitiesOptions, createActivities } from './activities/create-activities.ts';
 import { activityInterceptor, clientInterceptor } from './ids/current-ids.ts';
+import { assertKnownOptions } from './known-options.ts';
 
 /** A plugin for a Worker, a Client and a bundler. */
 export type MillracePlugin = Required<
@@ -33,7 +34,10 @@ export interface MillracePluginOptions extends ActivitiesOptions {
  * of task and trace ids.
  */
 export function millracePlugin(options: MillracePluginOptions = {}): MillracePlugin {
-  const { hasWorkflows = true } = options;
+  assertKnownOptions('millracePlugin', options, {
+    ...{ hasWorkflows: true, agents: true, providers: true, log: true },
+  });
+  const { hasWorkflows = true, ...activities } = options;
   const workflowsFor = (bundle: unknown) =>
     bundle === undefined && hasWorkflows ? { workflowsPath } : {};
   return {
@@ -42,7 +46,7 @@ export function millracePlugin(options: MillracePluginOptions = {}): MillracePlu
       const { interceptors = {}, workflowBundle } = worker;
       return {
         ...{ ...workflowsFor(workflowBundle), ...worker },
-        activities: { ...createActivities(options), ...worker.activities },
+        activities: { ...createActivities(activities), ...worker.activities },
         interceptors: {
           ...interceptors,
           activity: [...(interceptors.activity ?? []), activityInterceptor],

@@ -48,6 +48,7 @@ export type FlagName =
   | 'host'
   | 'agents'
   | 'data'
+  | 'replace'
   | 'bus'
   | 'log'
   | 'token'
@@ -66,6 +67,8 @@ const sessionCommands: readonly FlagOwner[] = [
   'inspect',
   'models',
   'doctor',
+  'backup',
+  'restore',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
@@ -110,10 +113,16 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   store: {
     value: '<file>',
-    valueByOwner: { serve: '<folder or url>' },
+    valueByOwner: {
+      serve: '<folder or url>',
+      backup: '<file or url>',
+      restore: '<file or url>',
+    },
     owners: allCommands,
     help: 'Store the sessions in this file',
     helpByOwner: {
+      backup: 'Back up this file of sessions, or the server in postgres://user@host/database',
+      restore: 'Restore into this file of sessions, or into postgres://user@host/database',
       serve:
         'Store all data in this folder, or in postgres://user@host/database, which several servers can share. MILLRACE_SERVER_STORE does the same and stays out of the process list',
     },
@@ -192,8 +201,16 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   data: {
     value: '<dir>',
-    owners: ['serve'],
+    owners: ['serve', 'backup', 'restore'],
     help: 'Store sessions, tasks and keys in this folder',
+    helpByOwner: {
+      backup: 'Back up this folder of a server',
+      restore: 'Restore into this folder of a server',
+    },
+  },
+  replace: {
+    owners: ['restore'],
+    help: 'Delete the content of the store, and replace it with the backup',
   },
   bus: {
     value: '<url>',

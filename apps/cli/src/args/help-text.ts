@@ -81,6 +81,8 @@ const mainPage: HelpPage = {
   inspect   Show the records of a session, its time and its tokens
   serve     Serve agents over HTTP, with streams that clients can resume
   models    List the models with their limits and prices, or refresh them
+  backup    Write all sessions, or all data of a server, into one file
+  restore   Put the content of a backup in place of a store
   doctor    Check Node, keys, endpoints, store, terminal, sandbox and
             configuration
   help      Show the help of a command: millrace help sessions
@@ -142,6 +144,27 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     about: 'Checks what millrace needs and explains how to fix problems. It prints no keys.',
     flagOwners: ['doctor'],
     examples: [['millrace doctor', 'find out why something does not work']],
+  },
+  backup: {
+    usage: ['millrace backup <file> [--store <file or url> | --data <dir>]'],
+    about:
+      'Writes sessions and blobs as of one moment into one file. With --data, or a Postgres URL in --store, it backs up a server, with its tasks and other rows. Chats and servers continue meanwhile. The file can be read by you only; it contains everything that was said.',
+    flagOwners: ['backup'],
+    examples: [
+      ['millrace backup monday.db', 'your own sessions'],
+      ['millrace backup monday.db --data /var/lib/millrace', 'a server with its tasks'],
+      ['millrace backup monday.db --store postgres://db/app', 'servers on Postgres'],
+    ],
+  },
+  restore: {
+    usage: ['millrace restore <file> [--store <file or url> | --data <dir>] [--replace]'],
+    about:
+      'Checks a backup and puts its content in the place of a store. Stop the chats and servers that use the store first; servers on Postgres can continue. The log gets a new incarnation, so that clients read it again.',
+    flagOwners: ['restore'],
+    examples: [
+      ['millrace restore monday.db', 'into an empty store'],
+      ['millrace restore monday.db --data /var/lib/millrace --replace', 'instead of what is there'],
+    ],
   },
   serve: {
     usage: [

@@ -21,6 +21,7 @@ import {
 import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
+  backupArgs,
   doctorArgs,
   inspectArgs,
   modelsArgs,
@@ -31,6 +32,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
+  ...(['backup', 'restore'] as const),
 ];
 
 /**
@@ -64,6 +66,9 @@ export function parseArgs(argv: readonly string[]): Args {
       return doctorArgs(rest);
     case 'serve':
       return serveArgs(rest);
+    case 'backup':
+    case 'restore':
+      return backupArgs(rest, command);
   }
 }
 

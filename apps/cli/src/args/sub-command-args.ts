@@ -1,4 +1,5 @@
 import type {
+  BackupArgs,
   DoctorArgs,
   HelpTopic,
   InspectArgs,
@@ -96,6 +97,14 @@ export function modelsArgs(line: CommandLine): ModelsArgs {
 export function doctorArgs(line: CommandLine): DoctorArgs {
   if (line.operands.length > 0) throw tooManyOperands('millrace doctor');
   return { ...sharedArgs(line), command: 'doctor', json: hasFlag(line, 'json') };
+}
+
+export function backupArgs(line: CommandLine, command: BackupArgs['command']): BackupArgs {
+  const [file, ...more] = line.operands;
+  if (!file) throw new UsageError(`millrace ${command} needs a file: millrace ${command} <file>`);
+  if (more.length > 0) throw tooManyOperands(`millrace ${command}`);
+  const data = flagText(line, 'data');
+  return { ...sharedArgs(line), command, file, data, replace: hasFlag(line, 'replace') };
 }
 
 function sessionOperand({ operands }: CommandLine, command: HelpTopic): string {

@@ -45,6 +45,8 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'replay':
     case 'inspect':
     case 'models':
+    case 'backup':
+    case 'restore':
     case 'doctor': {
       const { runSubCommand } = await import('./run-sub-command.ts');
       return runSubCommand(args, host);

@@ -1,5 +1,6 @@
 import { loadConfig } from '../config/load-config.ts';
 import type {
+  BackupArgs,
   DoctorArgs,
   InspectArgs,
   ModelsArgs,
@@ -10,7 +11,7 @@ import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
 
-type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | ModelsArgs | DoctorArgs;
+type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | ModelsArgs | DoctorArgs | BackupArgs;
 
 /** Runs the commands that call no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
@@ -34,6 +35,11 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'models': {
       const { modelsCommand } = await import('../models/models-command.ts');
       return untilStopped(signal, modelsCommand({ args, config, ...streams }));
+    }
+    case 'backup':
+    case 'restore': {
+      const { backupCommand } = await import('../backup/backup-command.ts');
+      return untilStopped(signal, backupCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

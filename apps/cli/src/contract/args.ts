@@ -11,6 +11,7 @@ export type Args =
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
+  | BackupArgs
   | HelpArgs
   | VersionArgs;
 
@@ -142,13 +143,31 @@ export interface ServeArgs {
   readonly yes: boolean;
 }
 
+export interface BackupArgs extends SharedArgs {
+  readonly command: 'backup' | 'restore';
+  /** The file of the backup. */
+  readonly file: string;
+  /** The folder of a server. */
+  readonly data?: string | undefined;
+  /** Restore into a store that is not empty, and delete its content. */
+  readonly replace: boolean;
+}
+
 interface HelpArgs {
   readonly command: 'help';
   /** The command to explain. Undefined for the main page. */
   readonly topic?: HelpTopic | undefined;
 }
 
-export type HelpTopic = 'sessions' | 'replay' | 'inspect' | 'models' | 'doctor' | 'serve';
+export type HelpTopic =
+  | 'sessions'
+  | 'replay'
+  | 'inspect'
+  | 'models'
+  | 'doctor'
+  | 'serve'
+  | 'backup'
+  | 'restore';
 
 interface VersionArgs {
   readonly command: 'version';

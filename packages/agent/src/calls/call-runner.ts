@@ -14,9 +14,10 @@ import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { HandOff, ToolContext } from '../contract/tool.ts';
+import { outputFor } from '../state/turn-calls.ts';
 import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
-import { ClientCalls, isWaitingForOutput } from './client-call.ts';
+import type { ClientCalls } from './client-call.ts';
 import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
@@ -47,7 +48,8 @@ export class CallRunner {
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
-  readonly #clientCalls: ClientCalls;
+  /** Loaded for tools that a client runs. */
+  #clientCalls: ClientCalls | undefined;
   readonly #running = new Map<ToolCallId, Promise<void>>();
   /** The last execution of each call that runs a sub-agent. */
   readonly #children = new Map<ToolCallId, ChildCall>();
@@ -64,10 +66,6 @@ export class CallRunner {
     this.#approvals = new Approvals(context, this.#at);
     this.#slots = new ResultSlots(this.#at, settings.ids, toolItemId, journal.state);
     this.#handOffs = new HandOffs(context, this.#at);
-    this.#clientCalls = new ClientCalls({
-      ...{ context, at: this.#at, stop: this.#stop.signal },
-      fill: (call, part) => this.#slots.fill(this.#withChange(call, part)),
-    });
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener('abort', this.#onAbort);
   }
@@ -111,7 +109,16 @@ export class CallRunner {
 
   /** Called when a command arrived: it may have the output of a call that a client runs. */
   wakeClientCalls(): void {
-    this.#clientCalls.wake();
+    this.#clientCalls?.wake();
+  }
+
+  async #loadClientCalls(): Promise<ClientCalls> {
+    const { ClientCalls } = await import('./client-call.ts');
+    this.#clientCalls ??= new ClientCalls({
+      ...{ context: this.#context, at: this.#at, stop: this.#stop.signal },
+      fill: (call, part) => this.#slots.fill(this.#withChange(call, part)),
+    });
+    return this.#clientCalls;
   }
 
   /** Resumes the call, or the sub-agent of a call, that waits for this answer. */
@@ -135,8 +142,8 @@ export class CallRunner {
   #isWaiting(call: ToolCallPart): boolean {
     const { toolCallId } = call;
     const { loop } = this.#context.journal;
-    if (isWaitingForOutput(loop, toolCallId)) return true;
-    if (loop.turn?.calls.get(toolCallId)?.isAwaited) return false;
+    if (loop.turn?.calls.get(toolCallId)?.isAwaited)
+      return outputFor(loop, toolCallId) === undefined;
     if (!this.#parked.has(toolCallId)) return this.#answerTo(call) === undefined;
     return this.#children.get(toolCallId)?.newAnswers.length === 0;
   }
@@ -199,7 +206,10 @@ export class CallRunner {
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     const decided = await this.#decide(call);
     if (typeof decided === 'string') return decided;
-    if (decided.tool.client !== undefined) return this.#clientCalls.answer(decided);
+    if (decided.tool.client !== undefined) {
+      const clientCalls = await this.#loadClientCalls();
+      return clientCalls.answer(decided, this.#changedInput(call));
+    }
     await this.#start(decided, []);
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     return this.#parked.has(call.toolCallId) ? 'parked' : 'left';

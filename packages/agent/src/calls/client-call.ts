@@ -2,13 +2,12 @@ import type {
   Attempt,
   DraftRecord,
   ExecutionId,
-  ToolCallId,
+  JsonValue,
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
 import { textOfError } from '../contract/agent-error.ts';
 import { type OutputCommand, toolOutputKey } from '../contract/command.ts';
-import type { LoopState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
@@ -39,13 +38,18 @@ export class ClientCalls {
     for (const resume of [...this.#waiting]) resume();
   }
 
-  /** Waits for the output of a call and writes its result. */
-  async answer(ready: PendingCall): Promise<'answered' | 'parked' | 'left'> {
+  /** Waits for the output of a call and writes its result. `input` replaces that of the model. */
+  async answer(
+    ready: PendingCall,
+    input: JsonValue | undefined,
+  ): Promise<'answered' | 'parked' | 'left'> {
     const { context, at, stop } = this.#options;
     const { journal, settings } = context;
     const { toolCallId, name } = ready.call;
     if (!journal.loop.turn?.calls.get(toolCallId)?.isAwaited)
-      await journal.write([{ ...at, fact: { type: 'tool_output_asked', toolCallId, name } }]);
+      await journal.write([
+        { ...at, fact: { type: 'tool_output_asked', toolCallId, name, ...changed(input) } },
+      ]);
     while (!stop.aborted) {
       const given = outputFor(journal.loop, toolCallId);
       if (given !== undefined) {
@@ -107,6 +111,10 @@ export class ClientCalls {
   }
 }
 
+function changed(input: JsonValue | undefined): { readonly input?: JsonValue } {
+  return input === undefined ? {} : { input };
+}
+
 type CheckedOutput =
   | { readonly ok: true; readonly value: ToolOutput['output'] }
   | { readonly ok: false; readonly problem: string };
@@ -139,9 +147,4 @@ async function resultOf(
 ): Promise<ToolResultPart> {
   const recorded = tool.client?.recorded?.(executionId);
   return recorded ?? createResultPart(call, output, tool, settings.log.blobs);
-}
-
-/** True if all of these calls still wait for an output. */
-export function isWaitingForOutput(loop: LoopState, id: ToolCallId): boolean {
-  return loop.turn?.calls.get(id)?.isAwaited === true && outputFor(loop, id) === undefined;
 }

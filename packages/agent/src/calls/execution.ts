@@ -11,7 +11,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { ToolContext } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
-import { ChildCall } from './child-call.ts';
+import type { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';
 import { runTool, stoppedEarly, type ToolRunResult } from './run-tool.ts';
 import { createResultPart, errorResult } from './tool-result.ts';
@@ -60,7 +60,9 @@ export async function executeOnce(
   const { journal, settings } = context;
   const { toolCallId, name } = call;
   const executionId = settings.ids.execution(toolCallId);
-  const childCall = createChildCall(ready, context, at);
+  const childCall = ready.tool.startsSession
+    ? await createChildCall(ready, context, at)
+    : undefined;
   const about = { toolCallId, name, executionId };
   const named = { type: 'tool_execution_started', ...about, summary } as const;
   const child = childCall && { child: childCall.child };
@@ -88,13 +90,16 @@ export async function executeOnce(
   return { type: 'done' };
 }
 
-/** A call that was parked, or lost with its process, continues with the same session. */
-function createChildCall(
-  { call, tool }: PendingCall,
+/**
+ * Creates the call of a sub-agent. A call that was parked, or lost with its process, continues with the
+ * same session. Few agents have sub-agents, so the code loads on demand.
+ */
+async function createChildCall(
+  { call }: PendingCall,
   context: RunContext,
   at: Attempt,
-): ChildCall | undefined {
-  if (!tool.startsSession) return undefined;
+): Promise<ChildCall> {
+  const { ChildCall } = await import('./child-call.ts');
   const { journal, settings } = context;
   const { execution } = journal.loop.turn?.calls.get(call.toolCallId) ?? {};
   const known = execution?.isLost || execution?.isParked ? execution.child : undefined;
@@ -113,8 +118,9 @@ export async function stopChild(
 ): Promise<void> {
   const { settings, journal } = context;
   const { execution } = journal.loop.turn?.calls.get(ready.call.toolCallId) ?? {};
-  const childCall = createChildCall(ready, context, at);
-  if (execution === undefined || !childCall?.isContinued) return;
+  if (execution === undefined || !ready.tool.startsSession) return;
+  const childCall = await createChildCall(ready, context, at);
+  if (!childCall.isContinued) return;
   const signal = AbortSignal.abort(new Error(stoppedEarly.output.text));
   const toolContext = contextOf(ready, execution.id, childCall, context, at, () => {});
   const { clock, retry } = settings;

@@ -16,19 +16,20 @@ import type { Compacted, LoopState } from '../contract/loop-state.ts';
 import type { ResolvedStep, Settings, StepInfo } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
-import { clipItem } from './clip-item.ts';
 
 /** The part of the loop state that requests depend on. */
 type RequestState = Pick<LoopState, 'compacted' | 'rejectedReasoning' | 'inputs'>;
 
 /** The context items of a request, before `prepareStep` changes them. */
-export function contextItems(
+export async function contextItems(
   { contextFilters }: Settings,
   state: FoldState,
   { compacted, rejectedReasoning, inputs }: RequestState,
-): readonly Item[] {
-  const accepted = withoutReasoning(state, rejectedReasoning);
-  const context = applyCompaction(guardedItems(accepted, inputs), compacted);
+): Promise<readonly Item[]> {
+  const accepted = guardedItems(withoutReasoning(state, rejectedReasoning), inputs);
+  // Items are clipped only if they did not fit, so the code loads on demand.
+  const clip = compacted.clipped.size > 0 ? (await import('./clip-item.ts')).clipItem : undefined;
+  const context = applyCompaction(accepted, compacted, clip);
   return contextFilters.reduce((items, filter) => filter(items), context);
 }
 
@@ -40,7 +41,7 @@ export async function prepareRequest(
   step: StepInfo,
 ): Promise<ResolvedStep> {
   if (settings.prepareStep === undefined) return {};
-  const items = contextItems(settings, state, loop);
+  const items = await contextItems(settings, state, loop);
   const finished = loop.run?.finishedTurns ?? 0;
   return settings.prepareStep({ ...step, step: finished, items }, settings);
 }
@@ -57,7 +58,7 @@ export async function buildRequest(
   const tools = offeredTools(settings.tools, prepared.tools);
   const request = { ...settings.request, ...prepared.request };
   const instructions = prepared.instructions ?? settings.instructions;
-  const filtered = prepared.items ?? contextItems(settings, state, loop);
+  const filtered = prepared.items ?? (await contextItems(settings, state, loop));
   const prompt =
     typeof instructions === 'function' ? await instructions(filtered, step) : instructions;
   const items = await Promise.all(
@@ -197,16 +198,20 @@ async function loadSource(source: Source, blobs: BlobStore): Promise<Source> {
 
 /**
  * The context items: the transcript without the items that the summary covers, plus the summary.
- * Some items are clipped, because they did not fit.
+ * `clip` shortens the items that did not fit.
  */
 export function applyCompaction(
   items: readonly Item[],
   { covered, summary, clipped }: Compacted,
+  clip: ((item: Item, maxLength: number) => Item) | undefined,
 ): readonly Item[] {
-  const remaining = items
-    .filter(({ id, parts }) => parts.length > 0 && !covered.has(id))
-    .map((item) => clipItem(item, clipped.get(item.id) ?? Number.POSITIVE_INFINITY))
-    .filter(({ parts }) => parts.length > 0);
+  const kept = items.filter(({ id, parts }) => parts.length > 0 && !covered.has(id));
+  const remaining =
+    clip === undefined
+      ? kept
+      : kept
+          .map((item) => clip(item, clipped.get(item.id) ?? Number.POSITIVE_INFINITY))
+          .filter(({ parts }) => parts.length > 0);
   return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
 }
 

@@ -40,7 +40,7 @@ export async function resolveTools(
   { journal, context, session }: StepSource,
 ): Promise<Settings['tools']> {
   const { state, loop } = journal;
-  const items = contextItems(active, state, loop);
+  const items = await contextItems(active, state, loop);
   const step = { context, session, turn, step: loop.run?.finishedTurns ?? 0, items };
   const tools = new Map(active.tools);
   for (const toolsOf of active.stepTools)

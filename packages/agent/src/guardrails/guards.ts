@@ -121,8 +121,8 @@ export class Guards {
       at: { turn, attempt: 0 },
       itemId: found.id,
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
-      checked: (): CheckedInput => {
-        const items = contextItems(settings, journal.state, journal.loop);
+      checked: async (): Promise<CheckedInput> => {
+        const items = await contextItems(settings, journal.state, journal.loop);
         return { text: joinText(item.parts), item, items };
       },
       shown: () => ({ text: joinText(item.parts) }),
@@ -171,7 +171,7 @@ export class Guards {
         return item.id;
       },
       verdictOf: ({ name }) => journal.loop.turn?.verdicts.get(name),
-      checked: () => checkedOutput(item),
+      checked: async () => checkedOutput(item),
       shown: () => ({ text: checkedOutput(item).text }),
       change: (to) => {
         const parts = outputParts(to, item.parts, settings.output !== undefined);
@@ -307,7 +307,7 @@ export class Guards {
 
   async #judgeItem(guardrail: Guardrail, subject: Subject): Promise<Verdict | undefined> {
     const { turn } = subject.at;
-    const verdict = await judge(guardrail, subject.checked(), this.#context, turn);
+    const verdict = await judge(guardrail, await subject.checked(), this.#context, turn);
     if (verdict?.verdict !== 'change') return verdict;
     try {
       subject.change(verdict.to);
@@ -371,7 +371,7 @@ interface Subject {
   readonly itemId: ItemId;
   verdictOf(guardrail: Guardrail): GuardrailVerdict | undefined;
   /** What the check gets. */
-  checked(): unknown;
+  checked(): Promise<unknown>;
   /** What a user is asked about. */
   shown(): { readonly text: string };
   change(to: unknown): void;

@@ -46,6 +46,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     return {
       session,
       epoch: 1,
+      incarnation: 'replay',
       lost: new Promise(() => {}),
       append: (drafts) => this.#append(drafts),
       admit: () => Promise.reject(notSupported()),

@@ -111,10 +111,18 @@ async function recordedDecision(
 /** A log with only the methods that a run uses. */
 function replayedLogOf({ log }: ReplayState): Log {
   const refuse = () => Promise.reject(notSupported());
-  const rest = { submit: refuse, produce: refuse, info: refuse, list: refuse, settle: refuse };
-  const more = { fork: refuse, restore: refuse, redact: refuse, delete: refuse };
+  const rest = { submit: refuse, produce: refuse, list: refuse, settle: refuse };
+  const more = {
+    findCommand: refuse,
+    fork: refuse,
+    restore: refuse,
+    redact: refuse,
+    delete: refuse,
+  };
   return {
     ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
+    // The driver delivers the recorded session from its start.
+    info: async () => undefined,
     open: (session) => log.open(sessionId(session)),
     read: (session, options) => log.read(sessionId(session), options),
     follow: (session, options) => log.follow(sessionId(session), options),

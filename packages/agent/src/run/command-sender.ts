@@ -13,13 +13,6 @@ import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
-import {
-  approveCommand,
-  assertInputFits,
-  denyCommand,
-  toolOutputCommand,
-} from '../input/submit-command.ts';
-import { submitToolResult } from '../input/tool-results.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import type { SessionJournal } from './journal.ts';
@@ -98,11 +91,11 @@ export class CommandSender implements RunCommands {
     call: Call,
     options: ApproveOptions<InputOfCall<Call>> = {},
   ): Promise<void> {
-    return this.#track(this.#decide(() => approveCommand(call, options)));
+    return this.#track(this.#decide(({ approveCommand }) => approveCommand(call, options)));
   }
 
   deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
-    return this.#track(this.#decide(() => denyCommand(call, options)));
+    return this.#track(this.#decide(({ denyCommand }) => denyCommand(call, options)));
   }
 
   provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
@@ -111,6 +104,8 @@ export class CommandSender implements RunCommands {
 
   /** Works as from any other process, so that a second output for a call is refused. */
   async #provide(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    const { toolOutputCommand } = await import('../input/submit-command.ts');
+    const { submitToolResult } = await import('../input/tool-results.ts');
     const command = toolOutputCommand(call, result);
     const { settings, session, opened, tools } = this.#options;
     const { journal } = await opened;
@@ -118,8 +113,12 @@ export class CommandSender implements RunCommands {
     if (!this.#isClosed) journal.write([]).catch(() => {});
   }
 
-  async #decide(decisionOf: () => Decision): Promise<void> {
-    const decision = decisionOf();
+  /** Many runs have no approvals, so the code loads on demand. */
+  async #decide(
+    decisionOf: (code: typeof import('../input/submit-command.ts')) => Decision,
+  ): Promise<void> {
+    const code = await import('../input/submit-command.ts');
+    const decision = decisionOf(code);
     const { journal } = await this.#options.opened;
     const { state, loop } = journal;
     const isThere = hasCall(state, loop.turn, decision.toolCallId);
@@ -127,7 +126,7 @@ export class CommandSender implements RunCommands {
     if (!isThere && !this.#isClosed)
       throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
     const { session, runId, stopped, tools } = this.#options;
-    const checked = assertInputFits(decision, state.asked, tools());
+    const checked = code.assertInputFits(decision, state.asked, tools());
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());
     await this.submit(decision);
   }

@@ -2,7 +2,6 @@ import type { DraftRecord, ToolCallId } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { unknownCommandText } from '../input/submit-command.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 
@@ -45,10 +44,7 @@ export class CommandHandler {
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
         const { onDiagnostic } = this.#context.settings;
-        if (command.type === 'unknown')
-          return onDiagnostic(
-            `Ignored command ${key}: ${unknownCommandText(command.given)}. Use submitCommand, which checks commands`,
-          );
+        if (command.type === 'unknown') return this.#reportUnknown(key, command.given);
         onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
         return this.#write([commandConsumed(key)]);
       }),
@@ -64,6 +60,13 @@ export class CommandHandler {
       ({ toolCallId }) => toolCallId === command.toolCallId,
     );
     return isOpen && outputFor(loop, command.toolCallId)?.key === key;
+  }
+
+  async #reportUnknown(key: string, given: unknown): Promise<void> {
+    const { unknownCommandText } = await import('../input/submit-command.ts');
+    this.#context.settings.onDiagnostic(
+      `Ignored command ${key}: ${unknownCommandText(given)}. Use submitCommand, which checks commands`,
+    );
   }
 
   /** Allows waiting calls that a standing approval covers. */

@@ -92,7 +92,8 @@ const charactersPerToken = 4;
 
 function currentContext({ journal }: RunContext): readonly Item[] {
   const { inputs, compacted } = journal.loop;
-  return applyCompaction(guardedItems(transcript(journal.state), inputs), compacted);
+  const items = guardedItems(transcript(journal.state), inputs);
+  return applyCompaction(items, compacted, clipItem);
 }
 
 /** An estimate for the input and the tool results that no request has contained yet. */

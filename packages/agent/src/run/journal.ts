@@ -17,10 +17,21 @@ import type { ObservedRun, Observer } from '../contract/observer.ts';
 import type { Journal } from '../contract/run-context.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
+/** The folded state of a session, and of its loop. */
+export interface FoldedSession {
+  readonly state: FoldState;
+  readonly loop: LoopState;
+}
+
 interface JournalOptions {
   readonly driver: Pick<Driver, 'session' | 'append'>;
   /** The folded state, if it is known. Then the driver delivers only the records after it. */
-  readonly from?: { readonly state: FoldState; readonly loop: LoopState } | undefined;
+  readonly from?: FoldedSession | undefined;
+  /**
+   * Folds the session from its start, up to an offset. Called if the records after `from` redact
+   * content that `from` may repeat. Default: `from` is used.
+   */
+  readonly refold?: ((through: number) => Promise<FoldedSession>) | undefined;
   readonly observe: Observer | undefined;
   /** The name of the agent, for observers. */
   readonly agent?: string | undefined;
@@ -39,7 +50,7 @@ const maxInFlight = 1024;
  */
 export class SessionJournal implements Journal {
   readonly #options: JournalOptions;
-  readonly #folder: Folder;
+  #folder: Folder;
   #loop: LoopState;
   /** The run as observers see it. The loop state may be ahead by one batch. */
   #observedRun: ObservedRun | undefined;
@@ -47,6 +58,7 @@ export class SessionJournal implements Journal {
   #last: Promise<void> = Promise.resolve();
   /** Set when nothing more can be written. */
   #failure: Error | undefined;
+  #hasRedaction = false;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -66,11 +78,22 @@ export class SessionJournal implements Journal {
     return this.#failure;
   }
 
+  /** True if content was redacted since the journal was opened. The loop state may still repeat it. */
+  get hasRedaction(): boolean {
+    return this.#hasRedaction;
+  }
+
   /** Reads and folds the existing records, without notifying observers. */
   async open(): Promise<void> {
     const batch = await this.#options.driver.append([]);
-    const { onStep } = this.#options;
+    const { onStep, from, refold } = this.#options;
     this.#fold(batch, (...step) => onStep?.(...step));
+    if (from !== undefined && this.#hasRedaction && refold !== undefined) {
+      const { state, loop } = await refold(batch.through);
+      this.#folder = new Folder(state);
+      this.#loop = loop;
+      this.#hasRedaction = false;
+    }
     const { run, trace } = this.#loop;
     const { agent } = this.#options;
     this.#observedRun = run && { id: run.id, trace, agent };
@@ -129,13 +152,19 @@ export class SessionJournal implements Journal {
 
   #fold(batch: Batch, onStep: OnStep): void {
     // Folded first, so that observers and the loop see the state after the whole batch.
-    for (const record of batch.records) this.#loop = foldLoop(this.#loop, record);
+    for (const record of batch.records) {
+      this.#loop = foldLoop(this.#loop, record);
+      if (record.fact?.type === 'item_redacted') this.#hasRedaction = true;
+    }
     const folded = this.#folder.addBatch(batch, onStep);
     if (folded.outcome === 'gap') this.#fail(notFoldable(batch, folded.gap.code));
   }
 }
 
-function notFoldable({ after, through }: Batch, code: string): AgentError {
+export function notFoldable(
+  { after, through }: Pick<Batch, 'after' | 'through'>,
+  code: string,
+): AgentError {
   const message = `Cannot continue: records ${after + 1} to ${through} do not follow from the session (${code})`;
   return new AgentError('not_foldable', message, { after, through });
 }

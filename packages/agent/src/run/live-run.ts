@@ -35,9 +35,9 @@ import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
-import { Observers } from '../observers/observers.ts';
+import type { Observers } from '../observers/observers.ts';
 import { activeCommands } from '../state/commands.ts';
-import { findUsedId, itemDrafts, runStarted } from '../state/drafts.ts';
+import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { runStreams } from '../views/run-streams.ts';
 import {
@@ -47,12 +47,12 @@ import {
   runEvents,
 } from '../views/run-views.ts';
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
-import { ChildLink } from './child-link.ts';
+import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
+import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import { interruptedStop, recoveryDrafts, staleAbortDrafts } from './recovery.ts';
 import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
 
 interface LiveRunOptions {
@@ -212,8 +212,9 @@ export class LiveRun implements Run {
     try {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
-      driver = await this.#open();
-      result = await this.#drive(driver);
+      const { driver: opened, from } = await this.#open();
+      driver = opened;
+      result = await this.#drive(driver, from);
     } catch (error) {
       this.#opened.reject(error);
       result = failedResult(this.session, error);
@@ -227,10 +228,10 @@ export class LiveRun implements Run {
   }
 
   /** Opens the session. The lease of a process that died may take a while to expire. */
-  async #open(): Promise<Driver> {
-    const { log, name, clock } = this.#settings;
+  async #open(): Promise<DrivenSession> {
+    const { log, clock } = this.#settings;
     const { parent, signal } = this.#options;
-    const open = () => log.open(this.session, { holder: name });
+    const open = () => openSession(this.#settings, this.session, parent === undefined);
     if (!parent?.isContinued) return open();
     // A sub-agent on the caller's log that has no session was never started.
     if (log !== parent.log && (await log.info(this.session)) === undefined)
@@ -247,8 +248,8 @@ export class LiveRun implements Run {
     }
   }
 
-  async #drive(driver: Driver): Promise<RunResult> {
-    const journal = this.#journalOf(driver);
+  async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
+    const journal = await this.#journalOf(driver, from);
     await journal.open();
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
@@ -291,6 +292,7 @@ export class LiveRun implements Run {
       await loop.halt();
       this.#ended.abort();
       await listening;
+      keepSession(this.#settings.log, driver, journal);
     }
   }
 
@@ -355,16 +357,13 @@ export class LiveRun implements Run {
     };
   }
 
-  #journalOf(driver: Driver): SessionJournal {
-    const { onDiagnostic, clock } = this.#settings;
-    const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
-    const notifier = new Observers(observers, { clock, onDiagnostic });
+  async #journalOf(driver: Driver, from: DrivenSession['from']): Promise<SessionJournal> {
+    const notifier = await this.#notifier();
     const observe =
-      observers.length === 0
-        ? undefined
-        : (...notification: Parameters<Observers['notify']>) => notifier.notify(...notification);
+      notifier &&
+      ((...notification: Parameters<Observers['notify']>) => notifier.notify(...notification));
     const { parent } = this.#options;
-    const link = parent && this.#linkWith(parent, () => journal);
+    const link = parent && (await this.#linkWith(parent, () => journal));
     const onRecord = (record: LogRecord) => {
       this.#through = record.offset;
       this.#onRecord(record);
@@ -372,12 +371,27 @@ export class LiveRun implements Run {
     };
     const { name: agent } = this.#settings;
     const onStep: OnStep | undefined = link && ((_before, record) => link.track(record));
-    const journal = new SessionJournal({ driver, observe, onRecord, onStep, agent });
+    const again = (through: number) => refold(this.#settings.log, this.session, through);
+    const journal = new SessionJournal({
+      ...{ driver, from, refold: again },
+      ...{ observe, onRecord, onStep, agent },
+    });
     this.#link = link;
     return journal;
   }
 
-  #linkWith(parent: ParentCall, journal: () => SessionJournal): ChildLink {
+  /** Many agents have no observers, so the code loads on demand. */
+  async #notifier(): Promise<Observers | undefined> {
+    const { onDiagnostic, clock } = this.#settings;
+    const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
+    if (observers.length === 0) return undefined;
+    const { Observers } = await import('../observers/observers.ts');
+    return new Observers(observers, { clock, onDiagnostic });
+  }
+
+  /** Only sub-agents have a caller, so the code loads on demand. */
+  async #linkWith(parent: ParentCall, journal: () => SessionJournal): Promise<ChildLink> {
+    const { ChildLink } = await import('./child-link.ts');
     const { session } = this;
     const agent = () => journal().loop.agent ?? this.#settings.name;
     const decide = (decision: Decision, key: string) => this.#commands.submit(decision, key);
@@ -402,11 +416,15 @@ export class LiveRun implements Run {
     const used = findUsedId(newItems, journal.state);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
-    // An interrupted answer is not retried if the run was aborted.
-    const isStopped = found.run?.aborted !== undefined || stale.length > 0;
-    const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
-    const opening = [...mended, ...staleAbortDrafts(found, stale)];
-    if (opening.length > 0) await journal.write(opening);
+    if (found.turn !== undefined || stale.length > 0) {
+      // A session that was closed properly needs no recovery, so the code loads on demand.
+      const { recoveryDrafts, staleAbortDrafts } = await import('./recovery.ts');
+      // An interrupted answer is not retried if the run was aborted.
+      const isStopped = found.run?.aborted !== undefined || stale.length > 0;
+      const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
+      const opening = [...mended, ...staleAbortDrafts(found, stale)];
+      if (opening.length > 0) await journal.write(opening);
+    }
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;

@@ -15,7 +15,6 @@ import { CommandHandler } from './commands.ts';
 import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
 import { checkAnswer, repairItem } from './output.ts';
-import { failedStop, failureDrafts } from './recovery.ts';
 import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
@@ -253,7 +252,9 @@ export class RunLoop {
     await journal.settled();
     const decided = calls.some((call) => {
       const known = journal.loop.turn?.calls;
-      if (outputFor(journal.loop, call.toolCallId) !== undefined) return true;
+      // An approved call can still wait for a client.
+      if (known?.get(call.toolCallId)?.isAwaited)
+        return outputFor(journal.loop, call.toolCallId) !== undefined;
       const isChanged = known?.get(call.toolCallId)?.changed !== undefined;
       return known?.get(isChanged ? changedCallId(call) : call.toolCallId)?.answer !== undefined;
     });
@@ -269,6 +270,7 @@ export class RunLoop {
     await journal.settled();
     await this.#callRunner?.halt();
     this.#callRunner?.abandon();
+    const { failedStop, failureDrafts } = await import('./recovery.ts');
     await this.#write(failureDrafts(journal));
     return turn === undefined ? this.#finishRun(failedStop) : undefined;
   }

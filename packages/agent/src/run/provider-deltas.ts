@@ -102,14 +102,15 @@ export class DeltaValidator {
  */
 export class UniqueCallIds implements CallIds {
   readonly #ids: Pick<Ids, 'toolCall'>;
-  readonly #used = new Set<ToolCallId>();
+  readonly #state: FoldState;
+  /** The ids of earlier calls. They are collected when the first call begins. */
+  #used: Set<ToolCallId> | undefined;
   /** The id of each call part in this run. */
   readonly #names = new Map<PartId, ToolCallId>();
 
   constructor(ids: Pick<Ids, 'toolCall'>, state: FoldState) {
     this.#ids = ids;
-    for (const { parts } of toArray(state.items))
-      for (const { part } of parts) if (part?.kind === 'tool_call') this.#used.add(part.toolCallId);
+    this.#state = state;
   }
 
   withUniqueId(delta: Delta): Delta {
@@ -125,9 +126,17 @@ export class UniqueCallIds implements CallIds {
   }
 
   #idFor(part: PartId, id: ToolCallId): ToolCallId {
+    this.#used ??= callIdsIn(this.#state);
     const name = this.#names.get(part) ?? (this.#used.has(id) ? this.#ids.toolCall() : id);
     this.#names.set(part, name);
     this.#used.add(name);
     return name;
   }
+}
+
+function callIdsIn({ items }: FoldState): Set<ToolCallId> {
+  const ids = new Set<ToolCallId>();
+  for (const { parts } of toArray(items))
+    for (const { part } of parts) if (part?.kind === 'tool_call') ids.add(part.toolCallId);
+  return ids;
 }

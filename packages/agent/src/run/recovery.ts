@@ -1,22 +1,16 @@
-import {
-  attemptOf,
-  type DraftRecord,
-  type FoldState,
-  findItem,
-  noUsage,
-  type OpenPart,
-  type PartId,
-  type RetractReason,
-  toArray,
-} from '@millrace/core';
+import { type DraftRecord, type FoldState, findItem, noUsage, toArray } from '@millrace/core';
 import type { QueuedCommand } from '../contract/command.ts';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import type { Journal } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
-import { abortDrafts, commandConsumed, responseFinished } from '../state/drafts.ts';
-
-/** The stop of a response whose process died. */
-export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
+import {
+  abortDrafts,
+  closeOpenParts,
+  commandConsumed,
+  interruptedStop,
+  responseFinished,
+  retractPart,
+} from '../state/drafts.ts';
 
 /**
  * The records that a driver writes first when it opens a session after a crash. Afterwards nothing
@@ -48,26 +42,11 @@ export function isInterrupted({ stop, itemId }: TurnState): boolean {
   return stop === undefined && itemId !== undefined;
 }
 
-/** Commits open text and reasoning as partial, and retracts all other open parts. */
-export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
-  return open.map((part) => closePart(part, why));
-}
-
-function closePart({ id, begin, text }: OpenPart, why: RetractReason): DraftRecord {
-  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retractPart(id, why);
-  const length = { length: text.length, partial: true } as const;
-  return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
-}
-
 /** Results of tools that started early do not count if the response did not end. */
 function retractResults(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
   const item = toolItemId && findItem(state, toolItemId);
   const parts = item ? item.parts.filter(({ part }) => part !== undefined) : [];
   return parts.map(({ id }) => retractPart(id, 'interrupted'));
-}
-
-function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
-  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
 }
 
 /**

@@ -16,10 +16,9 @@ import {
 import { raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { HeldOutput } from '../guardrails/held-output.ts';
-import { responseFinished } from '../state/drafts.ts';
+import { closeOpenParts, responseFinished } from '../state/drafts.ts';
 import { traceOfAttempt } from '../state/run-trace.ts';
 import { DeltaValidator } from './provider-deltas.ts';
-import { closeOpenParts } from './recovery.ts';
 
 interface AttemptResult {
   readonly end: ResponseEnd;

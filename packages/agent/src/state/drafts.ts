@@ -1,17 +1,21 @@
 import {
   type Attempt,
+  attemptOf,
   DeltaWriter,
   type DraftRecord,
   type FoldState,
+  findItem,
   type Ids,
   type Item,
   type ItemId,
+  type OpenPart,
+  type PartId,
   type ResponseDetails,
+  type RetractReason,
   type RunId,
   type Stop,
   type ToolCallPart,
   type TraceContext,
-  toArray,
   type Usage,
 } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
@@ -68,9 +72,10 @@ export function commandConsumed(key: string): DraftRecord {
 
 /** The items, with new ids where the session already uses an id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
-  const used = new Set(toArray(state.items).map(({ id }) => id));
+  const used = new Set<ItemId>();
   return items.map((item) => {
-    const id = used.has(item.id) ? ids.item() : item.id;
+    const isUsed = used.has(item.id) || findItem(state, item.id) !== undefined;
+    const id = isUsed ? ids.item() : item.id;
     used.add(id);
     return id === item.id ? item : { ...item, id };
   });
@@ -78,8 +83,9 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
 
 /** The first item id that is already used, by the session or by another of the items. */
 export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
-  const used = new Set(toArray(state.items).map(({ id }) => id));
-  return items.find(({ id }) => used.has(id) || !used.add(id))?.id;
+  const used = new Set<ItemId>();
+  const isUsed = (id: ItemId) => used.has(id) || findItem(state, id) !== undefined;
+  return items.find(({ id }) => isUsed(id) || !used.add(id))?.id;
 }
 
 /** The records for complete items outside any turn. */
@@ -98,4 +104,22 @@ function draftsOf(item: Item, ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
     ...writer.take().map((delta): DraftRecord => ({ ...at, delta })),
     { ...at, fact: { type: 'item_finished', itemId, ...(stop && { stop }) } },
   ];
+}
+
+/** The stop of a response whose process died. */
+export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
+
+/** Commits open text and reasoning as partial, and retracts all other open parts. */
+export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
+  return open.map((part) => closePart(part, why));
+}
+
+function closePart({ id, begin, text }: OpenPart, why: RetractReason): DraftRecord {
+  if (begin.kind !== 'text' && begin.kind !== 'reasoning') return retractPart(id, why);
+  const length = { length: text.length, partial: true } as const;
+  return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
+}
+
+export function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
+  return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
 }

@@ -96,6 +96,7 @@ export function withAppends(
 ): Log {
   const delayed = (driver: Driver): Driver => ({
     ...{ session: driver.session, epoch: driver.epoch, lost: driver.lost },
+    incarnation: driver.incarnation,
     append: (drafts) => around(() => driver.append(drafts), drafts),
     admit: (options) => driver.admit(options),
     closeSession: () => driver.closeSession(),

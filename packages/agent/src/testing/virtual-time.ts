@@ -1,5 +1,17 @@
-// The agent loads this on demand. Loading takes real time, in which virtual time would advance.
+// The agent and the log load these on demand. Loading takes real time, in which virtual time would
+// advance.
+import '../../../log/src/engine/producer.ts';
+import '../../../log/src/rewrite/copy-session.ts';
+import '../../../log/src/rewrite/redact.ts';
+import '../../../log/src/rewrite/settle.ts';
+import '../calls/child-call.ts';
+import '../context/clip-item.ts';
+import '../context/prepare-step.ts';
+import '../input/submit-command.ts';
+import '../observers/observers.ts';
+import '../run/child-link.ts';
 import '../run/compaction.ts';
+import '../run/recovery.ts';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 
 export { VirtualClock };

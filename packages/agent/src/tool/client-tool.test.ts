@@ -4,6 +4,7 @@ import type { ScriptEntry } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
+import { toolGuardrail } from '../guardrails/define-guardrail.ts';
 import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import {
@@ -181,6 +182,28 @@ describe('a tool that a client runs', () => {
       ]);
       expect(await problemsLeftIn(log, into)).toEqual([]);
     }
+  });
+
+  test('the client gets the input that a guardrail or the user changed', async () => {
+    const guardrails = [
+      toolGuardrail({ name: 'home', check: () => ({ verdict: 'change', to: { country: 'SE' } }) }),
+    ];
+    const guarded = createTestAgent([answer(asks), 'Done.'], {
+      ...{ tools: [askAddress], guardrails, whileAsking: 'park' },
+    });
+    const { pendingToolCalls } = await guarded.end(guarded.agent.run('Go', { session }));
+    expect(pendingToolCalls).toMatchObject([{ toolCallId: 'c1', input: { country: 'SE' } }]);
+
+    const asked = createTestAgent([answer(asks), 'Done.'], {
+      ...{ tools: [askAddress], approve: () => 'ask', whileAsking: 'park' },
+    });
+    await asked.end(asked.agent.run('Go', { session }));
+    await asked.agent.approve(session, 'c1', { input: { country: 'DK' } });
+    const waiting = await asked.end(asked.agent.resume(session));
+    expect(waiting.pendingToolCalls).toMatchObject([{ input: { country: 'DK' } }]);
+    await asked.agent.provideToolResult(session, 'c1', { output: oslo });
+    expect((await asked.end(asked.agent.resume(session))).text).toBe('Done.');
+    expect((await asked.agent.replay(session)).divergence).toBeUndefined();
   });
 
   test('has the types of its schemas', async () => {

@@ -194,7 +194,7 @@ describe('toUIMessageStreamResponse', () => {
     const run = start().run('Will it rain?');
     const options = { mesageId: 'm' };
     expect(() => run.toUIMessageStreamResponse(options as object)).toThrow(
-      'there is no option "mesageId"',
+      'there is no option mesageId. Did you mean messageId?',
     );
   });
 });

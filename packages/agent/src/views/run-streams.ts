@@ -1,7 +1,7 @@
-import { encodeEvent, type NewBytes } from '@millrace/core';
-import { encodeFrame, uiHeaders } from '@millrace/core/streams';
-import { AgentError } from '../contract/agent-error.ts';
+import type { NewBytes } from '@millrace/core';
+import { uiHeaders } from '@millrace/core/streams';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { type RunEventSource, runEvents } from './run-views.ts';
 
 /** The methods of `Run` that return streams. */
@@ -16,23 +16,24 @@ export function runStreams(source: RunEventSource, result: Promise<RunResult>): 
   };
 }
 
+/** The code of the frames loads on demand, because most programs do not use it. */
 async function* eventFrames(source: RunEventSource): AsyncGenerator<NewBytes> {
   const encoder = new TextEncoder();
-  for await (const event of runEvents(source))
-    yield encoder.encode(encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) }));
+  const { eventFrame } = await import('./stream-frames.ts');
+  for await (const event of runEvents(source)) yield encoder.encode(eventFrame(event));
 }
 
 function uiResponse(
   source: RunEventSource,
   result: Promise<RunResult>,
-  { messageId, headers, ...unknown }: UiStreamOptions = {},
+  options: UiStreamOptions = {},
 ): Response {
-  const [name] = Object.keys(unknown);
-  if (name !== undefined) throw unknownOption(name);
+  assertKnownOptions('toUIMessageStreamResponse', options, { messageId: true, headers: true });
+  const { messageId, headers } = options;
   const encoder = new TextEncoder();
   const body = toStream(async function* (left) {
     // Loaded on demand, because most programs do not use it.
-    const { uiMessageFrames } = await import('./ui-message.ts');
+    const { uiMessageFrames } = await import('./stream-frames.ts');
     for await (const frame of uiMessageFrames({ ...source, left }, result, messageId))
       yield encoder.encode(frame);
   });
@@ -57,9 +58,4 @@ function toStream<T>(read: (left: AbortSignal) => AsyncGenerator<T>): ReadableSt
     },
     { highWaterMark: 0 },
   );
-}
-
-function unknownOption(name: string): AgentError {
-  const message = `Cannot create the response: there is no option ${JSON.stringify(name).slice(0, 100)}. Use messageId or headers`;
-  return new AgentError('bad_option', message);
 }

@@ -3,20 +3,23 @@ import {
   agentEvents,
   type Batch,
   type ErrorInfo,
+  entriesSince,
   Folder,
   type FoldState,
+  findLast,
   type Item,
+  type ItemState,
   isMillraceError,
   type JsonValue,
   noUsage,
   type Part,
+  type PartSlot,
   type SessionId,
   type Stop,
   type ToolCallId,
   type ToolResultPart,
-  toArray,
+  toItem,
   totalUsage,
-  transcript,
   usageByAgent,
   type View,
 } from '@millrace/core';
@@ -110,9 +113,11 @@ export function createRunResult(
   input: readonly Item[],
   { value: answered, error, cause, blockedBy }: RunOutcome,
 ): RunResult {
-  const known = new Set([...toArray(before.items), ...input].map(({ id }) => id));
-  const all = transcript(after);
-  const items = all.filter(({ id }) => !known.has(id));
+  // Only what changed is looked at, so the cost does not grow with the session.
+  const earlier = entriesSince(before.items, after.items);
+  const known = new Set([...earlier, ...input].map(({ id }) => id));
+  const changed = entriesSince(after.items, before.items);
+  const items = changed.filter(({ id }) => !known.has(id)).map(toItem);
   const last = items.findLast(({ kind }) => kind === 'assistant');
   const since = attemptsSince(after, before);
   const fields = {
@@ -120,7 +125,7 @@ export function createRunResult(
     stop,
     text: joinText(last?.parts ?? []),
     items,
-    toolCalls: toolCallsOf(all, before, input),
+    toolCalls: toolCallsOf(changed, earlier, input, after),
     pendingApprovals: pendingApprovalsOf(after),
     pendingToolCalls: pendingToolCallsOf(after),
     ...{ usage: totalUsage(since), usageByAgent: usageByAgent(since) },
@@ -147,9 +152,8 @@ function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
 /** The calls that wait for an approval, with their inputs. */
 export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
   if (state.asked.length === 0) return [];
-  const inputs = inputsOf(transcript(state));
   return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
-    ...{ toolCallId, name, input: from === undefined ? inputs.get(toolCallId) : from.input },
+    ...{ toolCallId, name, input: from === undefined ? inputOf(state, toolCallId) : from.input },
     ...(reason !== undefined && { reason }),
     ...(rule !== undefined && { rule }),
   }));
@@ -157,42 +161,46 @@ export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[]
 
 /** The calls that a client has to run, with their inputs. */
 export function pendingToolCallsOf(state: FoldState): readonly PendingToolCall[] {
-  if (state.awaited.length === 0) return [];
-  const inputs = inputsOf(transcript(state));
-  return state.awaited.map(({ toolCallId, name }) => {
-    return { toolCallId, name, input: inputs.get(toolCallId) };
+  return state.awaited.map(({ toolCallId, name, input }) => {
+    return { toolCallId, name, input: input ?? inputOf(state, toolCallId) };
   });
 }
 
 /** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
 function toolCallsOf(
-  items: readonly Item[],
-  before: FoldState,
+  changed: readonly ItemState[],
+  earlier: readonly ItemState[],
   input: readonly Item[],
+  after: FoldState,
 ): readonly ToolCall[] {
-  const results = resultsOf(items.flatMap(({ parts }) => parts));
+  const results = resultsOf(partsOf(changed));
   if (results.length === 0) return [];
-  const committed = toArray(before.items).flatMap(({ parts }) => parts.map(({ part }) => part));
-  const earlier = resultsOf([...committed, ...input.flatMap(({ parts }) => parts)]);
-  const known = new Set(earlier.map(({ toolCallId }) => toolCallId));
-  const inputs = inputsOf(items);
+  const before = resultsOf([...partsOf(earlier), ...input.flatMap(({ parts }) => parts)]);
+  const known = new Set(before.map(({ toolCallId }) => toolCallId));
   return results
     .filter(({ toolCallId }) => !known.has(toolCallId))
     .map(({ toolCallId, name, text, isError, value, metadata }) => ({
       ...{ ok: !isError, toolCallId, name, text },
       // Who approved the call may have changed its input.
-      input: metadata?.['changedInput'] ?? inputs.get(toolCallId),
+      input: metadata?.['changedInput'] ?? inputOf(after, toolCallId),
       ...(value !== undefined && { value }),
     }));
 }
 
-function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPart[] {
-  return parts.flatMap((part) => (part?.kind === 'tool_result' && !part.partial ? part : []));
+function partsOf(items: readonly ItemState[]): readonly (Part | undefined)[] {
+  return items.flatMap(({ parts }) => parts.map(({ part }) => part));
 }
 
-function inputsOf(items: readonly Item[]): ReadonlyMap<ToolCallId, JsonValue | undefined> {
-  const calls = items.flatMap(({ parts }) => parts.filter((part) => part.kind === 'tool_call'));
-  return new Map(calls.map(({ toolCallId, input }) => [toolCallId, input]));
+/** The input of a call. The search begins with the newest item. */
+function inputOf(state: FoldState, id: ToolCallId): JsonValue | undefined {
+  const isCall = ({ part }: PartSlot) => part?.kind === 'tool_call' && part.toolCallId === id;
+  const item = findLast(state.items, ({ parts }) => parts.some(isCall));
+  const part = item?.parts.findLast(isCall)?.part;
+  return part?.kind === 'tool_call' ? part.input : undefined;
+}
+
+function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPart[] {
+  return parts.flatMap((part) => (part?.kind === 'tool_result' && !part.partial ? part : []));
 }
 
 /** The result if the log failed or another process has the lease. */
@@ -227,7 +235,7 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
 
 /** The usage of the attempts since an earlier state of the same session. */
 export function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
-  const known = toArray(before.usage).length;
-  const since = toArray(state.usage).slice(known);
+  const known = new Set(entriesSince(before.usage, state.usage));
+  const since = entriesSince(state.usage, before.usage).filter((one) => !known.has(one));
   return { usage: { before: undefined, chunk: since } };
 }

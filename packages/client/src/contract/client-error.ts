@@ -12,6 +12,7 @@ type RefusalCode =
   | 'request_timeout'
   | 'conflict'
   | 'gone'
+  | 'rewound'
   | 'too_large'
   | 'unsupported_media_type'
   | 'misdirected'

@@ -6,6 +6,7 @@ import type { Clock } from '../http/timing.ts';
 import { readSse } from './read-sse.ts';
 import {
   gapAt,
+  incarnationIn,
   lost,
   networkChanged,
   notAStream,
@@ -77,8 +78,9 @@ export class StreamAttempt {
     const what = `follow task ${taskId}`;
     const path = `/tasks/${encodeURIComponent(taskId)}/stream`;
     // A client without records sends no offset. The server then sends finished turns as snapshots.
-    const from = target.through === 0 ? undefined : target.through;
-    const query = { view: 'records', from };
+    const { through, incarnation } = target;
+    const cursor = incarnation === undefined ? through : `${through}-${incarnation}`;
+    const query = { view: 'records', from: through === 0 ? undefined : cursor };
     const response = await http.send({ what, path, query, signal, isSafe: true });
     if (!response.ok) throw await errorOf(response, what);
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
@@ -110,6 +112,11 @@ export class StreamAttempt {
     });
   }
 
+  #noteIncarnation({ id }: EventSourceMessage): void {
+    const incarnation = incarnationIn(id);
+    if (incarnation !== undefined) this.#options.target.setIncarnation(incarnation);
+  }
+
   #onMessage(message: EventSourceMessage): void {
     const { target, taskId, onProgress, signal } = this.#options;
     if (signal.aborted || this.#end !== undefined) return;
@@ -117,6 +124,7 @@ export class StreamAttempt {
     switch (event.type) {
       case 'batch':
         if (target.add(event.batch) === 'gap') throw gapAt(taskId, target.through);
+        if (target.incarnation === undefined) this.#noteIncarnation(message);
         return onProgress();
       case 'task':
         return target.setTask(event.task);

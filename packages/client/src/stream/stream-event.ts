@@ -60,12 +60,25 @@ export interface StreamTarget {
   expect(through: number): void;
   /** Folds a batch. Returns `gap` if it does not fit. */
   add(batch: Batch): 'taken' | 'gap';
-  /** Discards everything, because it does not match the server's log. */
-  reset(): void;
+  /** The incarnation of the log that the state belongs to. Undefined if the server sends none. */
+  readonly incarnation: string | undefined;
+  /** Sets the incarnation of the records that follow. */
+  setIncarnation(incarnation: string): void;
+  /**
+   * Discards everything, because it does not match the server's log. With an error, readers of events
+   * get it: the events that they have may not have happened.
+   */
+  reset(why?: ClientError): void;
   setTask(task: Task): void;
   setConnection(connection: Connection): void;
   /** Called after all events of one network read. */
   flush(): void | Promise<void>;
+}
+
+/** Returns what follows the hyphen in the id of an event: the incarnation of the log. */
+export function incarnationIn(id: string | undefined): string | undefined {
+  const start = id?.indexOf('-') ?? -1;
+  return start < 0 ? undefined : id?.slice(start + 1);
 }
 
 /** Returns whether a reconnect cannot help. */

@@ -60,6 +60,11 @@ export class TaskStream {
       const outcome = await this.#tryOnce(signal);
       if (signal.aborted) return;
       if (typeof outcome === 'string') return this.#tell({ state: 'ended', reason: outcome });
+      if (outcome.code === 'rewound' && this.#options.target.through > 0) {
+        // Without a cursor, the next request cannot be refused for the same reason.
+        this.#options.target.reset(outcome);
+        continue;
+      }
       const isHopeless = isFinal(outcome) || this.#unfit >= maxUnfit;
       if (isHopeless) return this.#tell({ state: 'failed', error: outcome });
       if (this.#unfit === maxUnfit - 1) this.#options.target.reset();

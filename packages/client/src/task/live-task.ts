@@ -80,6 +80,9 @@ export class LiveTask implements TaskHandle {
         for (const queue of this.#queues) queue.push(events);
       },
       onConnection: (connection) => this.#onConnection(connection),
+      onRewound: (why) => {
+        for (const queue of this.#queues) queue.fail(why);
+      },
       onChange: () => this.#tell(),
       beforeMore: () => this.#beforeMore(),
       now: () => options.http.options.clock.now(),
@@ -201,7 +204,8 @@ export class LiveTask implements TaskHandle {
 
   async records(from: number, options: Cancelable = {}): Promise<Batch> {
     const { readRecords } = await taskReads();
-    return readRecords(this.#options.http, this.id, from, options);
+    const incarnation = from > 0 ? this.#store.incarnation : undefined;
+    return readRecords(this.#options.http, this.id, { from, incarnation }, options);
   }
 
   async digest(options: Cancelable = {}): Promise<TaskDigest> {

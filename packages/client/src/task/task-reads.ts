@@ -14,12 +14,12 @@ const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
 export async function readRecords(
   http: Http,
   id: string,
-  from: number,
+  query: { readonly from: number; readonly incarnation: string | undefined },
   { signal }: Cancelable,
 ): Promise<Batch> {
   const what = `read the records of task ${id}`;
   const path = `${pathOf(id)}/records`;
-  const response = await http.send({ what, path, query: { from }, signal, isSafe: true });
+  const response = await http.send({ what, path, query, signal, isSafe: true });
   if (!response.ok) throw await errorOf(response, what);
   const text = await response.text().catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;

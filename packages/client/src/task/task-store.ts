@@ -6,6 +6,7 @@ import {
   type FoldState,
   type SessionId,
 } from '@millrace/core';
+import type { ClientError } from '../contract/client-error.ts';
 import type { Task } from '../contract/server-types.ts';
 import type { Connection, TaskSnapshot } from '../contract/task-handle.ts';
 import type { StreamTarget } from '../stream/stream-event.ts';
@@ -16,6 +17,8 @@ interface StoreListener {
   readonly wantsEvents: () => boolean;
   readonly onEvents: (events: readonly AgentEvent[]) => void;
   readonly onConnection: (connection: Connection) => void;
+  /** Called when the server's log was rewound and is read again. */
+  readonly onRewound: (why: ClientError) => void;
   /** Called after changes. */
   readonly onChange: () => void;
   /** Called before more data is read. */
@@ -36,6 +39,8 @@ export class TaskStore implements StreamTarget {
   readonly #listener: StoreListener;
   readonly #items = new LiveItems();
   #folder: Folder;
+  /** The incarnation of the log that the folded records belong to. */
+  #incarnation: string | undefined;
   #task: Task | undefined;
   #connection: Connection = { state: 'connecting', failures: 0 };
   #snapshot: TaskSnapshot | undefined;
@@ -93,9 +98,19 @@ export class TaskStore implements StreamTarget {
     return 'taken';
   }
 
-  reset(): void {
+  get incarnation(): string | undefined {
+    return this.#incarnation;
+  }
+
+  setIncarnation(incarnation: string): void {
+    this.#incarnation = incarnation;
+  }
+
+  reset(why?: ClientError): void {
     this.#folder = new Folder(this.#session);
+    this.#incarnation = undefined;
     this.#change();
+    if (why !== undefined) this.#listener.onRewound(why);
   }
 
   expect(through: number): void {

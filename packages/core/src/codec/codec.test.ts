@@ -291,7 +291,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     ...{ reason: 'a card number', itemId: item, toolCallId: call.toolCallId },
     ...{ replacedBy: itemId('i9'), input: tricky },
   },
-  tool_output_asked: { type: 'tool_output_asked', ...call },
+  tool_output_asked: { type: 'tool_output_asked', ...call, input: tricky },
   approval_answered: {
     type: 'approval_answered',
     ...call,

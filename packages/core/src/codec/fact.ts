@@ -204,7 +204,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       until: optional(until),
       answeredIn: optional(session),
     },
-    tool_output_asked: called,
+    tool_output_asked: { ...called, input: optional(json) },
     tool_execution_started: {
       ...called,
       executionId,

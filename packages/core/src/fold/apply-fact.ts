@@ -166,10 +166,10 @@ function ask(
 function awaitOutput(
   state: FoldState,
   { turn, attempt }: Attempt,
-  { toolCallId, name }: Extract<Fact, { type: 'tool_output_asked' }>,
+  { toolCallId, name, input }: Extract<Fact, { type: 'tool_output_asked' }>,
 ): FoldState {
   const { awaited } = withoutAwaited(state, (one) => one.toolCallId === toolCallId);
-  return { ...state, awaited: [...awaited, { turn, attempt, toolCallId, name }] };
+  return { ...state, awaited: [...awaited, { turn, attempt, toolCallId, name, input }] };
 }
 
 function withoutAwaited(state: FoldState, isOver: (one: AwaitedOutput) => boolean): FoldState {

@@ -7,6 +7,7 @@ import {
   type SessionId,
   type ToolCallId,
 } from '../ids.ts';
+import type { JsonValue } from '../json/json-value.ts';
 import type { AskingAgent, ChildAttempt } from '../protocol/fact.ts';
 import type { Author, ItemKind } from '../protocol/item.ts';
 import type { Metadata, Part } from '../protocol/part.ts';
@@ -92,6 +93,8 @@ export interface AskedApproval extends Attempt {
 export interface AwaitedOutput extends Attempt {
   readonly toolCallId: ToolCallId;
   readonly name: string;
+  /** The input for the client, if the user or a guardrail changed that of the model. */
+  readonly input: JsonValue | undefined;
 }
 
 /** A superseded attempt with the ids of the items that it started. These ids are never reused. */

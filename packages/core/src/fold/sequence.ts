@@ -35,6 +35,32 @@ export function findLast<T>(sequence: Sequence<T>, fits: (entry: T) => boolean):
   return undefined;
 }
 
+/**
+ * Returns the entries of the links that `earlier` does not share, in order: everything that was added
+ * or changed since, and at most a link's entries more. The cost depends on these, not on the length.
+ */
+export function entriesSince<T>(sequence: Sequence<T>, earlier: Sequence<T>): readonly T[] {
+  const shared = sharedLink(sequence, earlier);
+  const found: (readonly T[])[] = [];
+  for (let link: Sequence<T> | undefined = sequence; link !== shared; link = link?.before)
+    if (link !== undefined) found.push(link.chunk);
+  return found.reverse().flat();
+}
+
+/** The newest link that both lists have. It walks both lists together, from their ends. */
+function sharedLink<T>(one: Sequence<T>, other: Sequence<T>): Sequence<T> | undefined {
+  const [ones, others] = [new Set<Sequence<T>>(), new Set<Sequence<T>>()];
+  let [a, b]: (Sequence<T> | undefined)[] = [one, other];
+  while (a !== undefined || b !== undefined) {
+    if (a !== undefined && (a === b || others.has(a))) return a;
+    if (b !== undefined && ones.has(b)) return b;
+    if (a !== undefined) ones.add(a);
+    if (b !== undefined) others.add(b);
+    [a, b] = [a?.before, b?.before];
+  }
+  return undefined;
+}
+
 /** Returns the list with one entry replaced. */
 export function replace<T>(sequence: Sequence<T>, old: T, entry: T): Sequence<T> {
   const newer: Sequence<T>[] = [];

@@ -140,6 +140,8 @@ export type ToolFact =
       readonly type: 'tool_output_asked';
       readonly toolCallId: ToolCallId;
       readonly name: string;
+      /** The input for the client, if the user or a guardrail changed it. */
+      readonly input?: JsonValue;
     }
   | {
       readonly type: 'tool_execution_started';

@@ -5,7 +5,14 @@ export {
   type ParkedState,
 } from './parked-runs.ts';
 export { finishChunks, messageId, recordChunks, restateMessage } from './record-chunks.ts';
-export { encodeComment, encodeFrame, encodeRetry, type Frame, sseHeaders } from './sse.ts';
+export {
+  encodeComment,
+  encodeFrame,
+  encodeFrames,
+  encodeRetry,
+  type Frame,
+  sseHeaders,
+} from './sse.ts';
 export {
   approvalAnswerChunks,
   hideCalls,

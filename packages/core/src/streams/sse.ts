@@ -24,8 +24,19 @@ const lineEnds = /[\r\n]+/g;
 /**
  * Encodes a frame. The id comes first, so that a frame can be found inside encoded bytes.
  */
-export function encodeFrame({ id, event, data }: Frame): string {
-  const head = `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}`;
+export function encodeFrame(frame: Frame): string {
+  return frameText(frame, '');
+}
+
+/** Encodes frames. `idEnd` is added to each id, such as the incarnation of a session. */
+export function encodeFrames(frames: readonly Frame[], idEnd: string): string {
+  let text = '';
+  for (const frame of frames) text += frameText(frame, idEnd);
+  return text;
+}
+
+function frameText({ id, event, data }: Frame, idEnd: string): string {
+  const head = `${id === undefined ? '' : `id: ${oneLine(id)}${idEnd}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}`;
   if (!hasLineEnd(data)) return `${head}data: ${data}\n\n`;
   const lines = data.split(lineEnd).map((line) => `data: ${line}\n`);
   return `${head}${lines.join('')}\n`;

@@ -176,7 +176,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     ...{ type: 'guardrail_applied', name: 'no-cards', on: 'tool_call', verdict: 'change' },
     ...{ reason: 'a card', itemId: itemId('i1'), replacedBy: itemId('i2'), input: tricky, id },
   },
-  tool_output_asked: { type: 'tool_output_asked', name: 'form', id },
+  tool_output_asked: { type: 'tool_output_asked', name: 'form', input: tricky, id },
   approval_answered: {
     type: 'approval_answered',
     name: 'read',

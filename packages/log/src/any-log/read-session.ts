@@ -3,12 +3,13 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 
-/** Reads the session page by page, up to `through`. */
+/** Reads the session page by page, from the record after `after` up to `through`. */
 export async function* readPages(
   log: Log,
   { session, through }: Pick<SessionInfo, 'session' | 'through'>,
+  after = 0,
 ): AsyncGenerator<Batch> {
-  let cursor = 0;
+  let cursor = after;
   while (cursor < through) {
     const page = await log.read(session, { from: cursor });
     if (page.through <= cursor) return;
@@ -44,4 +45,10 @@ export async function readWholeSession(log: Log, session: SessionId): Promise<St
     cursor = page.through;
   }
   return { info, records: pages.flat() };
+}
+
+/** The records do not fold. */
+export function unfoldableError(session: SessionId, offset: number): LogError {
+  const message = `Cannot fold session ${session} after offset ${offset}: the records are inconsistent. Restore a backup`;
+  return new LogError('corrupt', message, { session, offset });
 }

@@ -1,4 +1,5 @@
 import { isMillraceError, type SessionId } from '@millrace/core';
+import { nextTask } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
@@ -70,18 +71,83 @@ async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   return isDeleted;
 }
 
+/** What a scan found about a turn. */
+interface TurnRange {
+  first: number;
+  last: number;
+  hasDeltas: boolean;
+  isFinished: boolean;
+}
+
+/**
+ * Settles all turns except the last ones. It reads a session from the first turn that was not
+ * settled by an earlier call in this process, and gives way to other work between two turns.
+ */
 async function settleOldTurns(log: Log, info: SessionInfo, count: number): Promise<number> {
-  const [withDeltas, turns] = [new Set<number>(), new Set<number>()];
-  for await (const { records } of readPages(log, info))
-    for (const { turn, delta } of records) {
-      if (turn > 0) turns.add(turn);
-      if (delta !== undefined) withDeltas.add(turn);
-    }
-  const early = [...turns].sort((a, b) => a - b).slice(0, Math.max(0, turns.size - count));
+  const { session } = info;
+  const turns = await scanTurns(log, info, settledThrough(log, info));
+  const inOrder = [...turns].sort(([a], [b]) => a - b);
   let settled = 0;
-  for (const turn of early)
-    if (withDeltas.has(turn) && (await log.settle(info.session, turn))) settled++;
+  for (const [turn, range] of inOrder.slice(0, Math.max(0, inOrder.length - count))) {
+    const { first, last, hasDeltas, isFinished } = range;
+    if (hasDeltas && isFinished) {
+      if (await log.settle(session, turn, { within: [first, last] })) settled++;
+      await nextTask();
+    }
+    if (isFinished) turns.delete(turn);
+  }
+  let next = info.through + 1;
+  for (const { first } of turns.values()) next = Math.min(next, first);
+  noteSettled(log, info, next - 1);
   return settled;
+}
+
+async function scanTurns(
+  log: Log,
+  { session, through }: SessionInfo,
+  after: number,
+): Promise<Map<number, TurnRange>> {
+  const turns = new Map<number, TurnRange>();
+  for await (const { records } of readPages(log, { session, through }, after)) {
+    for (const { turn, offset, delta, fact } of records) {
+      if (turn === 0) continue;
+      const range = turns.get(turn) ?? newTurnRange(offset);
+      turns.set(turn, range);
+      range.last = offset;
+      range.hasDeltas ||= delta !== undefined;
+      range.isFinished ||= fact?.type === 'turn_finished';
+    }
+    await nextTask();
+  }
+  return turns;
+}
+
+function newTurnRange(offset: number): TurnRange {
+  return { first: offset, last: offset, hasDeltas: false, isFinished: false };
+}
+
+/** How many sessions of a log the process remembers. */
+const maxRemembered = 10_000;
+const settledSessions = new WeakMap<Log, Map<string, number>>();
+
+/** The offset up to which an earlier call settled every turn. 0 if none did. */
+function settledThrough(log: Log, info: SessionInfo): number {
+  return Math.min(settledSessions.get(log)?.get(identityOf(info)) ?? 0, info.through);
+}
+
+function noteSettled(log: Log, info: SessionInfo, through: number): void {
+  const known = settledSessions.get(log) ?? new Map<string, number>();
+  settledSessions.set(log, known);
+  const key = identityOf(info);
+  known.delete(key);
+  known.set(key, through);
+  const [oldest] = known.keys();
+  if (known.size > maxRemembered && oldest !== undefined) known.delete(oldest);
+}
+
+/** Distinguishes a session from a later one with the same id. */
+function identityOf({ session, createdAt }: SessionInfo): string {
+  return `${createdAt} ${session}`;
 }
 
 /**

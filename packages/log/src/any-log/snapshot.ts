@@ -2,7 +2,8 @@ import { type Batch, Folder, type FoldState, type SessionId, sessionId } from '@
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
-import { readPages, requireSessionInfo } from './read-session.ts';
+import { readPages, requireSessionInfo, unfoldableError } from './read-session.ts';
+import { sessionStates } from './session-states.ts';
 
 /** Options of `snapshot`. */
 export interface SnapshotOptions {
@@ -22,8 +23,9 @@ export async function snapshot(
   options: SnapshotOptions = {},
 ): Promise<FoldState> {
   const session = sessionId(id);
+  if (options.through === undefined) return (await sessionStates(log).load(session)).state;
   const info = await requireSessionInfo(log, session);
-  const through = options.through ?? info.through;
+  const { through } = options;
   const isThere = Number.isInteger(through) && through >= 0 && through <= info.through;
   if (!isThere) throw badOffset(session, through, `its offsets are 0 to ${info.through}`);
   const folder = new Folder(session);
@@ -45,9 +47,4 @@ function truncateAt(page: Batch, through: number): Batch {
 function badOffset(session: SessionId, offset: number, why: string): LogError {
   const message = `Cannot fold session ${session} up to offset ${offset}: ${why}`;
   return new LogError('bad_offset', message, { session, offset });
-}
-
-function unfoldableError(session: SessionId, offset: number): LogError {
-  const message = `Cannot fold session ${session} after offset ${offset}: the records are inconsistent. Restore a backup`;
-  return new LogError('corrupt', message, { session, offset });
 }

@@ -5,6 +5,8 @@ export interface BusNotice {
   readonly session: SessionId;
   /** The session's generation number. It differs for each session that ever had this id. */
   readonly made: number;
+  /** The incarnation of the session. A notice of another one says nothing about the current records. */
+  readonly incarnation: string;
   /** How many times existing records of the session were changed. */
   readonly rewrites: number;
   /** The offset of the session's last record. */

@@ -19,6 +19,17 @@ export const systemClock: Clock = {
   },
 };
 
+/** Lets timers and input of the process run before the caller continues. */
+export function nextTask(): Promise<void> {
+  const { setImmediate = setTimeout } = globalThis as ImmediateGlobal;
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+/** Browsers have only `setTimeout`, which waits a little longer. */
+interface ImmediateGlobal {
+  readonly setImmediate?: (run: () => void) => unknown;
+}
+
 interface DenoGlobal {
   readonly Deno?: { readonly unrefTimer?: (timer: unknown) => void };
 }

@@ -20,6 +20,13 @@ export type LogErrorCode =
   | 'bad_records'
   /** An option is invalid. */
   | 'bad_option'
+  /**
+   * The log was rewound since the reader's incarnation: it was restored from a backup, or it lost its
+   * last records. Read the session again from offset 0.
+   */
+  | 'rewound'
+  /** A session needs more memory than allowed. `place.bytes` and `place.limit` say how much. */
+  | 'too_large'
   /** A follower fell too far behind. `place.cursor` is the offset to continue from. */
   | 'lagged'
   /** The log is closed. */
@@ -43,6 +50,12 @@ export function unknownSession(session: string): LogError {
   return new LogError('no_session', `Cannot find session ${session}: it does not exist`, {
     session,
   });
+}
+
+/** The reader's cursor belongs to an earlier incarnation of the session. */
+export function rewoundError(session: string, known: string, now: string): LogError {
+  const message = `Cannot continue to read session ${session}: it was rewound or replaced (a backup was restored, or the last records were lost). Read it again from offset 0`;
+  return new LogError('rewound', message, { session, incarnation: known, now });
 }
 
 /** The session was deleted while a driver held it. */

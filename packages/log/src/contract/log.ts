@@ -23,6 +23,12 @@ export interface Log {
    */
   submit(session: string, command: JsonObject, key: string): Promise<SubmitResult>;
 
+  /**
+   * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the
+   * session has this key. It reads an index, so its cost does not depend on the session's length.
+   */
+  findCommand(session: string, key: string): Promise<SubmittedCommand | undefined>;
+
   /** Reads the records after an offset, up to a size limit. */
   read(session: string, options?: ReadOptions): Promise<Batch>;
 
@@ -41,9 +47,9 @@ export interface Log {
 
   /**
    * Replaces the deltas of a finished turn with a snapshot. Returns false if the turn is not finished
-   * or is already settled.
+   * or is already settled. Without `within`, it searches the whole session for the turn.
    */
-  settle(session: string, turn: number): Promise<boolean>;
+  settle(session: string, turn: number, options?: SettleOptions): Promise<boolean>;
 
   /** Copies a session up to an offset into a new session, which keeps a reference to its origin. */
   fork(session: string, options: ForkOptions): Promise<SessionInfo>;
@@ -76,6 +82,8 @@ export interface Driver {
   readonly session: SessionId;
   /** Increases with each driver. A later driver fences an earlier one. */
   readonly epoch: number;
+  /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
+  readonly incarnation: string;
   /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**
@@ -116,6 +124,11 @@ export interface OpenOptions {
   readonly epoch?: number | undefined;
   /** The driver already has the records up to this offset. Its first batch starts after it. Default: 0. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
+   * another one now. Default: not checked.
+   */
+  readonly incarnation?: string | undefined;
 }
 
 /** The result of `Log.submit`. */
@@ -126,10 +139,23 @@ export interface SubmitResult {
   readonly isRepeat: boolean;
 }
 
+/** A command on the log, found by its key. */
+export interface SubmittedCommand {
+  /** The offset of the command's record. */
+  readonly offset: number;
+  /** True if a driver has handled the command. */
+  readonly isConsumed: boolean;
+}
+
 /** Options of `Log.read`. */
 export interface ReadOptions {
   /** The offset after which to read. Default: 0. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has
+   * another one now. Default: not checked.
+   */
+  readonly incarnation?: string | undefined;
   /** Approximate maximum size of the records. At least one record is returned. Default: 1 MiB. */
   readonly maxBytes?: number | undefined;
 }
@@ -138,6 +164,12 @@ export interface ReadOptions {
 export interface FollowOptions {
   /** The offset after which to start. Default: 0, the start of the session. */
   readonly from?: number | undefined;
+  /**
+   * The incarnation that `from` belongs to, from `SessionInfo`. The iteration throws `rewound` if the
+   * session has another one at the start. A change during the iteration always throws. Default: not
+   * checked at the start.
+   */
+  readonly incarnation?: string | undefined;
   /**
    * When to end. `idle`: after the last record, if no run or turn is open. `closed`: when the session
    * is closed. Default: never.
@@ -164,6 +196,12 @@ export interface RestoreOptions {
   readonly origin?: SessionInfo['origin'];
   /** The last offset, if the record there was removed. Default: the offset of the last record. */
   readonly through?: number | undefined;
+}
+
+/** Options of `Log.settle`. */
+export interface SettleOptions {
+  /** The offsets of the turn's first and last record, if they are known. Default: searches them. */
+  readonly within?: readonly [first: number, last: number] | undefined;
 }
 
 /** Options of `Log.delete`. */

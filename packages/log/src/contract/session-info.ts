@@ -5,6 +5,12 @@ export interface SessionInfo {
   readonly session: SessionId;
   /** The offset of the last record. 0 if there are no records. */
   readonly through: number;
+  /**
+   * Identifies the history that the offsets belong to. It changes when the log is rewound (a backup
+   * is restored, or its last records are lost) and when the session is deleted and created again. A
+   * reader that stores a cursor must store it too. At most 32 characters of `0-9` and `a-z`.
+   */
+  readonly incarnation: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** Time of the last change to the records. Lease changes do not count. Milliseconds since 1970. */

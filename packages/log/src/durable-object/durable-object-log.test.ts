@@ -1,43 +1,14 @@
-import { DatabaseSync } from 'node:sqlite';
 import { sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { marker, markers, wholeItem } from '../suite/drafts.ts';
 import { Follower } from '../suite/follower.ts';
 import { TestClock } from '../suite/index.ts';
+import { durableObjectStorage } from '../testing/durable-object-storage.ts';
 import { type DurableObjectLogOptions, durableObjectLog } from './durable-object-log.ts';
-import type { DurableObjectStorage } from './sql-tables.ts';
 
 const session = sessionId('s');
 
-/** The storage of an object, on SQLite in memory. suite.full.test.ts uses the real one. */
-function memoryStorage(): { storage: DurableObjectStorage; database: DatabaseSync } {
-  const database = new DatabaseSync(':memory:');
-  const storage: DurableObjectStorage = {
-    sql: {
-      exec: (query, ...values) => {
-        const bindings = values.map((value) =>
-          value instanceof ArrayBuffer ? new Uint8Array(value) : value,
-        );
-        const rows = database.prepare(query).all(...bindings);
-        return {
-          toArray: () => rows as ReturnType<ReturnType<typeof storage.sql.exec>['toArray']>,
-        };
-      },
-    },
-    transactionSync: (work) => {
-      database.exec('BEGIN');
-      try {
-        const value = work();
-        database.exec('COMMIT');
-        return value;
-      } catch (error) {
-        database.exec('ROLLBACK');
-        throw error;
-      }
-    },
-  };
-  return { storage, database };
-}
+const memoryStorage = () => durableObjectStorage(':memory:');
 
 test.each<[string, object]>([
   ['an unknown option', { ...memoryStorage(), path: 'x' }],
@@ -51,7 +22,7 @@ test.each<[string, object]>([
 test('tables of a later version are refused', async () => {
   const { storage } = memoryStorage();
   await durableObjectLog({ storage }).close();
-  storage.sql.exec("UPDATE millrace_meta SET value = 2 WHERE name = 'version'");
+  storage.sql.exec("UPDATE millrace_meta SET value = 3 WHERE name = 'version'");
   expect(() => durableObjectLog({ storage })).toThrow(expect.objectContaining({ code: 'too_new' }));
 });
 

@@ -25,6 +25,12 @@ export interface DurableObjectLog extends Log {
    * Deletes blobs that were stored more than a day ago and never referenced. Returns their number.
    */
   vacuum(): Promise<number>;
+  /**
+   * Starts a new incarnation. Call it after the storage was set back with
+   * `onNextSessionRestoreBookmark`, which the log cannot see. Readers with an earlier cursor get
+   * `rewound`, and drivers are fenced.
+   */
+  renewIncarnation(): Promise<void>;
 }
 
 /** The instance that stored an unreferenced blob this long ago is assumed gone. */
@@ -64,6 +70,11 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
     super(store, { ...options, process: instance, isAlive });
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
+  }
+
+  async renewIncarnation(): Promise<void> {
+    this.#store.renewIncarnation();
+    this.refreshFollowers();
   }
 
   async vacuum(): Promise<number> {

@@ -2,7 +2,13 @@ import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core'
 import { LogError } from '../contract/log-error.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
 import { ChunkReader, type ChunkRow, toChunkRows } from '../storage/chunk-rows.ts';
-import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
+import { counterJump, randomIncarnation } from '../storage/incarnation.ts';
+import type {
+  NewSessionNumbers,
+  RecordStore,
+  SessionRowFilter,
+  StoreTransaction,
+} from '../storage/record-store.ts';
 import type { CommandRow, ProcessIdentity, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { fromColumns, hasWork, type SessionColumns, toColumns } from '../storage/session-row.ts';
 import {
@@ -15,6 +21,9 @@ import {
 } from './sql-tables.ts';
 
 type Row = Readonly<Record<string, SqlValue>>;
+
+/** A column with the incarnation of the store. */
+const incarnation = "(SELECT value FROM millrace_meta WHERE name = 'incarnation') AS incarnation";
 
 /** Rows of records per query. */
 const chunksPerQuery = 64;
@@ -89,7 +98,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   }
 
   session(session: SessionId): SessionRow | undefined {
-    const [row] = this.#run('SELECT columns FROM millrace_sessions WHERE id = ?', session);
+    const query = `SELECT columns, ${incarnation} FROM millrace_sessions WHERE id = ?`;
+    const [row] = this.#run(query, session);
     const found = row && toSessionRow(row);
     if (found === undefined) this.#made.delete(session);
     else this.#made.set(session, found.made);
@@ -104,7 +114,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       ...(filter.hasWork ? ['has_work = 1'] : []),
     ];
     const count = limit === undefined || !Number.isFinite(limit) ? -1 : limit;
-    const query = `SELECT columns FROM millrace_sessions WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`;
+    const query = `SELECT columns, ${incarnation} FROM millrace_sessions WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`;
     for (const row of this.#run(query, after, count)) yield toSessionRow(row);
   }
 
@@ -178,8 +188,20 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     return this.#next('epochs');
   }
 
-  nextSession(): number {
-    return this.#next('sessions');
+  nextSession(): NewSessionNumbers {
+    const [row] = this.#run(`SELECT ${incarnation}`);
+    return { made: this.#next('sessions'), incarnation: Number(row?.['incarnation']) };
+  }
+
+  /** Starts a new incarnation, because the storage was set back. */
+  renewIncarnation(): void {
+    this.transact(() => {
+      const set = 'UPDATE millrace_meta SET value = ? WHERE name = ?';
+      this.#run(set, randomIncarnation(), 'incarnation');
+      const jump =
+        "UPDATE millrace_meta SET value = value + ? WHERE name IN ('epochs', 'sessions')";
+      this.#run(jump, counterJump);
+    });
   }
 
   putSession(row: SessionRow): void {
@@ -353,8 +375,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   }
 }
 
-function toSessionRow({ columns }: Row): SessionRow {
-  return fromColumns(JSON.parse(String(columns)) as SessionColumns);
+function toSessionRow({ columns, incarnation: number }: Row): SessionRow {
+  return fromColumns(JSON.parse(String(columns)) as SessionColumns, Number(number));
 }
 
 function storageError(error: unknown): Error {

@@ -1,4 +1,5 @@
 import { LogError } from '../contract/log-error.ts';
+import { randomIncarnation } from '../storage/incarnation.ts';
 
 /** The values that statements take and return. */
 export type SqlValue = ArrayBuffer | string | number | null;
@@ -20,7 +21,7 @@ export interface DurableObjectStorage {
 }
 
 /** The version of the tables. */
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 /**
  * A row of a Durable Object has at most 2 MB. Longer texts and blobs are stored in pieces. A
@@ -80,7 +81,7 @@ const tables = [
   'CREATE INDEX millrace_blob_uses_by_hash ON millrace_blob_uses (hash)',
 ];
 
-/** Creates the tables if they do not exist. Refuses tables of a later version. */
+/** Creates the tables or migrates older ones. Refuses tables of a later version. */
 export function createTables(storage: DurableObjectStorage): void {
   const run = (query: string, ...bindings: SqlValue[]) =>
     storage.sql.exec(query, ...bindings).toArray();
@@ -88,13 +89,18 @@ export function createTables(storage: DurableObjectStorage): void {
     const found = run("SELECT 1 FROM sqlite_master WHERE name = 'millrace_meta'");
     if (found.length === 0) {
       for (const table of tables) run(table);
-      const counters = { version: schemaVersion, epochs: 0, sessions: 0 };
+      const numbers = { epochs: 0, sessions: 0, incarnation: randomIncarnation() };
+      const counters = { version: schemaVersion, ...numbers };
       for (const [name, value] of Object.entries(counters))
         run('INSERT INTO millrace_meta VALUES (?, ?)', name, value);
       return;
     }
-    const [version] = run("SELECT value FROM millrace_meta WHERE name = 'version'");
-    if (Number(version?.['value']) > schemaVersion) throw tooNew(Number(version?.['value']));
+    const [row] = run("SELECT value FROM millrace_meta WHERE name = 'version'");
+    const version = Number(row?.['value']);
+    if (version > schemaVersion) throw tooNew(version);
+    if (version === schemaVersion) return;
+    run("INSERT INTO millrace_meta VALUES ('incarnation', ?)", randomIncarnation());
+    run("UPDATE millrace_meta SET value = ? WHERE name = 'version'", schemaVersion);
   });
 }
 

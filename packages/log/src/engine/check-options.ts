@@ -5,17 +5,10 @@ import {
   type OptionNames,
   type SessionId,
 } from '@millrace/core';
-import type {
-  DeleteOptions,
-  FollowOptions,
-  ForkOptions,
-  OpenOptions,
-  ReadOptions,
-  RestoreOptions,
-} from '../contract/log.ts';
-import { LogError } from '../contract/log-error.ts';
-import type { Admission, AdmitOptions } from '../contract/producer.ts';
+import type { DeleteOptions, FollowOptions, OpenOptions, ReadOptions } from '../contract/log.ts';
+import { LogError, rewoundError } from '../contract/log-error.ts';
 import type { SessionFilter } from '../contract/session-info.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
 // Options are checked before any work begins. A transaction is shared with other callers, which
@@ -43,6 +36,7 @@ export function assertCommandKey(key: string, session: SessionId): void {
 export function assertOpenOptions(session: SessionId, options: OpenOptions): void {
   assertNames('open', options, openNames);
   assertSessionId(session);
+  assertIncarnationOption(options, session);
   const { holder = '', leaseMs = minLeaseMs, takeOver = false } = options;
   const { isDetached = false, epoch = 0 } = options;
   assert(isString(holder), 'holder', 'it must be a string', { session });
@@ -55,8 +49,9 @@ export function assertOpenOptions(session: SessionId, options: OpenOptions): voi
 }
 
 export function assertFollowOptions(session: SessionId, options: FollowOptions): void {
-  assertNames('follow', options, { from: true, until: true, signal: true, maxLag: true });
+  assertNames('follow', options, followNames);
   assertSessionId(session);
+  assertIncarnationOption(options, session);
   const { until, signal, maxLag = 0 } = options;
   const isUntil = until === undefined || until === 'idle' || until === 'closed';
   assert(isUntil, `until ${until}`, "it must be 'idle', 'closed' or undefined", { session });
@@ -65,8 +60,31 @@ export function assertFollowOptions(session: SessionId, options: FollowOptions):
   assert(isNonNegative(maxLag), `maxLag ${maxLag}`, 'it must be 0 or more', { session });
 }
 
+function assertIncarnationOption(
+  { incarnation }: { readonly incarnation?: string | undefined },
+  session: SessionId,
+): void {
+  const isKnown = incarnation === undefined || isString(incarnation);
+  assert(isKnown, 'incarnation', 'it must be a string of SessionInfo', { session });
+}
+
+/** Throws `rewound` if the cursor belongs to another incarnation, and `bad_offset` if it never existed. */
+export function assertCursor(
+  row: Pick<SessionRow, 'session' | 'through' | 'made' | 'incarnation'>,
+  {
+    from = 0,
+    incarnation,
+  }: { readonly from?: number | undefined; readonly incarnation?: string | undefined },
+): void {
+  const now = incarnationText(row);
+  if (incarnation !== undefined && incarnation !== now)
+    throw rewoundError(row.session, incarnation, now);
+  assertOffset(row, from);
+}
+
 export function assertReadOptions(options: ReadOptions, session: SessionId): void {
-  assertNames('read', options, { from: true, maxBytes: true });
+  assertNames('read', options, { from: true, incarnation: true, maxBytes: true });
+  assertIncarnationOption(options, session);
   const { maxBytes = 1 } = options;
   const isMost = isNonNegative(maxBytes) && maxBytes > 0;
   assert(isMost, `maxBytes ${maxBytes}`, 'it must be more than 0', { session });
@@ -80,47 +98,6 @@ export function assertSessionFilter(filter: SessionFilter): void {
   assert(isLimit, `limit ${limit}`, 'it must be a whole number of 0 or more, or Infinity');
   for (const flag of [isWaiting, isClosed])
     assert(flag === undefined || typeof flag === 'boolean', 'a filter', 'it must be true or false');
-}
-
-export function assertAdmitOptions(options: AdmitOptions, session: SessionId): void {
-  assertObject(options, 'the options');
-  const { for: what, turn } = options;
-  assert(what === 'request' || what === 'call', 'for', "it must be 'request' or 'call'", {
-    session,
-  });
-  assert(isCount(turn), `turn ${turn}`, 'it must be a whole number of 0 or more', { session });
-  if (options.for === 'request') return;
-  const { attempt, toolCallId } = options;
-  assert(isCount(attempt), `attempt ${attempt}`, 'it must be a whole number of 0 or more', {
-    session,
-  });
-  assert(isString(toolCallId) && isId(toolCallId), 'toolCallId', 'it must be an id', { session });
-}
-
-export function assertAdmission(admission: Admission): void {
-  assertObject(admission, 'the fields of an admission');
-  const { session, driverEpoch, producer } = admission;
-  assertSessionId(session);
-  const isWhole = isCount(driverEpoch) && isString(producer);
-  assert(isWhole, 'an admission', 'it must be a value that `admit` returned', { session });
-}
-
-export function assertForkOptions(options: ForkOptions): void {
-  assertNames('fork', options, { into: true, through: true });
-  assertSessionId(options.into);
-}
-
-export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {
-  assertNames('restore', options, restoreNames);
-  const { createdAt = 0, changedAt = 0, isClosed = false, through = 0, origin } = options;
-  assert(isCount(through), `through ${through}`, 'it must be an offset', { session });
-  const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
-  assert(areTimes, 'a time', 'it must be a number of milliseconds since 1970', { session });
-  assert(typeof isClosed === 'boolean', 'isClosed', 'it must be true or false', { session });
-  if (origin === undefined) return;
-  assertObject(origin, 'origin');
-  assertSessionId(origin.session);
-  assert(isCount(origin.through), 'origin', 'it must have an offset', { session });
 }
 
 export function assertDeleteOptions(options: DeleteOptions, session: SessionId): void {
@@ -144,10 +121,6 @@ export function assertBytes(bytes: Uint8Array): void {
   assert(isBytes, 'a blob', 'it must be a Uint8Array');
 }
 
-export function assertReason(reason: string | undefined, session: SessionId): void {
-  assert(reason === undefined || isString(reason), 'reason', 'it must be a string', { session });
-}
-
 const openNames: OptionNames<OpenOptions> = {
   holder: true,
   leaseMs: true,
@@ -155,14 +128,15 @@ const openNames: OptionNames<OpenOptions> = {
   isDetached: true,
   epoch: true,
   from: true,
+  incarnation: true,
 };
 
-const restoreNames: OptionNames<RestoreOptions> = {
-  createdAt: true,
-  changedAt: true,
-  isClosed: true,
-  origin: true,
-  through: true,
+const followNames: OptionNames<FollowOptions> = {
+  from: true,
+  incarnation: true,
+  until: true,
+  signal: true,
+  maxLag: true,
 };
 
 /** Throws `bad_option` if the options are not an object or have an unknown name. */
@@ -177,11 +151,11 @@ export function assertNames<Options extends object>(
 }
 
 /** Callers map `undefined` to defaults before this check. `null` and other values are mistakes. */
-function assertObject(value: object | undefined, what: string): void {
+export function assertObject(value: object | undefined, what: string): void {
   assert(typeof value === 'object' && value !== null, what, 'they must be an object');
 }
 
-function isString(value: unknown): value is string {
+export function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
 
@@ -189,7 +163,8 @@ function isNonNegative(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
 }
 
-function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
+/** Throws `bad_option` unless a value is right. The rule says what it must be. */
+export function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
   if (isRight) return;
   throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);
 }

@@ -3,17 +3,16 @@ import type { Driver } from '../contract/log.ts';
 import { closedError, LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
 import { andThen, type StoreTransaction } from '../storage/record-store.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { type AddedRecords, addRecords } from './append-records.ts';
-import { assertAdmitOptions } from './check-options.ts';
 import { assertIsDriver, LeaseKeeper } from './lease.ts';
 import type { LogContext } from './log-context.ts';
-import { admittedProducer } from './producer.ts';
 import { readableDrafts } from './readable-draft.ts';
 
 interface LeaseTerms {
-  readonly session: SessionId;
-  readonly epoch: number;
+  /** The session with the new lease. */
+  readonly row: SessionRow;
   readonly leaseMs: number;
   readonly from: number;
   readonly isDetached: boolean;
@@ -27,6 +26,7 @@ interface StoredBatch extends AddedRecords {
 export class StoreDriver implements Driver {
   readonly session: SessionId;
   readonly epoch: number;
+  readonly incarnation: string;
   readonly lost: Promise<Error>;
   readonly #context: LogContext;
   readonly #leaseMs: number;
@@ -47,10 +47,12 @@ export class StoreDriver implements Driver {
   /** The driver ended on request, so `lost` does not resolve. */
   #isReleased = false;
 
-  constructor(context: LogContext, { session, epoch, leaseMs, from, isDetached }: LeaseTerms) {
+  constructor(context: LogContext, { row, leaseMs, from, isDetached }: LeaseTerms) {
+    const { session, epoch } = row;
     this.#context = context;
     this.session = session;
     this.epoch = epoch;
+    this.incarnation = incarnationText(row);
     this.#leaseMs = leaseMs;
     this.#producer = `driver ${epoch}`;
     this.#deliveredThrough = from;
@@ -81,8 +83,12 @@ export class StoreDriver implements Driver {
   async admit(options: AdmitOptions): Promise<Admission> {
     const { session, epoch: driverEpoch } = this;
     if (this.#endReason !== undefined) throw this.#endReason;
-    assertAdmitOptions(options, session);
     const asked = { ...options };
+    const [{ admittedProducer }, { assertAdmitOptions }] = await Promise.all([
+      import('./producer.ts'),
+      import('./check-rare-options.ts'),
+    ]);
+    assertAdmitOptions(asked, session);
     const admit = (tx: StoreTransaction) => {
       const row = admittedProducer(this.#requireLease(tx), asked);
       const known = tx.producer(session, row.producer);

@@ -2,6 +2,7 @@ import type { OpenOptions } from '../contract/log.ts';
 import { closedError, deletedError, LogError } from '../contract/log-error.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { LeaseRow, ProcessIdentity, SessionRow } from '../storage/rows.ts';
+import { currentLease } from '../storage/session-row.ts';
 import { isRefusal } from './commit-queue.ts';
 import type { LogContext } from './log-context.ts';
 
@@ -25,12 +26,13 @@ interface LeaseRequest extends OpenOptions {
 /** Returns the row with a new driver. Throws `held` if another driver may still be alive. */
 export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   if (row.isClosed) throw closedError(row);
-  const { lease } = row;
+  const lease = currentLease(row);
   if (lease !== undefined && !ask.takeOver && isHeld(lease, ask))
     throw heldError(row, lease, ask.now);
   const { holder, process, now, leaseMs } = ask;
+  const { incarnation } = row;
   const expiresAt = now + leaseMs;
-  return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt } };
+  return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt, incarnation } };
 }
 
 /** Returns the row with the epoch's existing lease extended. */
@@ -39,7 +41,8 @@ export function renewLease(
   { session, epoch, leaseMs, now }: Pick<LeaseRequest, 'leaseMs' | 'now'> & DriverEpoch,
 ): SessionRow {
   assertIsDriver(row, epoch, session);
-  return { ...row, lease: row.lease && { ...row.lease, expiresAt: now + leaseMs } };
+  const { incarnation } = row;
+  return { ...row, lease: row.lease && { ...row.lease, incarnation, expiresAt: now + leaseMs } };
 }
 
 interface DriverEpoch {
@@ -64,7 +67,7 @@ export function assertIsDriver(
 ): asserts row is SessionRow {
   if (row === undefined) throw deletedError(session);
   if (row.isClosed) throw closedError(row);
-  if (row.epoch !== epoch || row.lease === undefined) throw fencedError(row, epoch);
+  if (row.epoch !== epoch || currentLease(row) === undefined) throw fencedError(row, epoch);
 }
 
 function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number): LogError {
@@ -75,9 +78,14 @@ function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number)
   return new LogError('held', message, { session, epoch, holder: lease.holder });
 }
 
-export function fencedError({ session, epoch, lease }: SessionRow, own: number): LogError {
-  const now =
-    lease === undefined ? 'it has no driver' : `${lease.holder} drives it, epoch ${epoch}`;
+export function fencedError(row: SessionRow, own: number): LogError {
+  const { session, epoch } = row;
+  const lease = currentLease(row);
+  const none =
+    row.lease === undefined
+      ? 'it has no driver'
+      : 'the log was rewound (a backup was restored, or the last records were lost)';
+  const now = lease === undefined ? none : `${lease.holder} drives it, epoch ${epoch}`;
   const message = `Cannot append to session ${session} as epoch ${own}: ${now}. Nothing was stored; open it again`;
   return new LogError('fenced', message, { session, epoch, own });
 }

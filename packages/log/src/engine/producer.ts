@@ -3,7 +3,9 @@ import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions, AppendAck, Producer } from '../contract/producer.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { ProducerRow, SessionRow } from '../storage/rows.ts';
+import { currentLease } from '../storage/session-row.ts';
 import { addRecords } from './append-records.ts';
+import { assertAdmission } from './check-rare-options.ts';
 import type { LogContext } from './log-context.ts';
 import { readableDrafts } from './readable-draft.ts';
 
@@ -11,7 +13,9 @@ import { readableDrafts } from './readable-draft.ts';
  * Opens an admission. This fences the producer that opened it before. For a request, it also
  * supersedes that producer's attempt.
  */
-export async function openProducer(context: LogContext, admission: Admission): Promise<Producer> {
+export async function openProducer(context: LogContext, given: Admission): Promise<Producer> {
+  assertAdmission(given);
+  const admission = { ...given };
   const { producer } = await context.commits.run((tx) => openAdmission(context, tx, admission), {
     onCommitted: ({ added }) => added && context.feeds.push(added.row, added.records),
   });
@@ -112,10 +116,11 @@ function assertAdmitted(
   admission: Admission,
   epoch?: number,
 ): asserts row is ProducerRow {
-  const isDriven = session?.lease !== undefined && session.epoch === admission.driverEpoch;
+  const lease = session && currentLease(session);
+  const isDriven = lease !== undefined && session?.epoch === admission.driverEpoch;
   const isKnown = row !== undefined && row.driverEpoch === admission.driverEpoch;
   const isLatest = epoch === undefined || row?.epoch === epoch;
-  if (isDriven && isKnown && isLatest && !session.isClosed) return;
+  if (isDriven && isKnown && isLatest && !session?.isClosed) return;
   const { producer, session: id } = admission;
   const why =
     isDriven && isKnown

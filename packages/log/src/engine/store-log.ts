@@ -9,39 +9,34 @@ import type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
+  SettleOptions,
+  SubmittedCommand,
   SubmitResult,
 } from '../contract/log.ts';
-import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
+import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
 import { batchBytes } from '../follow/feed.ts';
 import { FeedIterator } from '../follow/feed-iterator.ts';
-import { fork, restore } from '../rewrite/copy-session.ts';
-import { redact } from '../rewrite/redact.ts';
-import { settle } from '../rewrite/settle.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
-import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { currentLease, hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
 import { StoreBlobs } from './blobs.ts';
 import {
-  assertAdmission,
   assertCommandKey,
+  assertCursor,
   assertDeleteOptions,
   assertFollowOptions,
-  assertForkOptions,
-  assertOffset,
   assertOpenOptions,
   assertReadOptions,
-  assertReason,
-  assertRestoreOptions,
   assertSessionFilter,
   assertSessionId,
 } from './check-options.ts';
 import { StoreDriver } from './driver.ts';
 import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
 import type { LogContext } from './log-context.ts';
-import { openProducer } from './producer.ts';
 
 /** How leases identify this process and check whether other processes are alive. */
 export interface StoreLogOptions {
@@ -55,12 +50,17 @@ export interface StoreLogOptions {
 
 const defaultLeaseMs = 15_000;
 
-/** Implements the log contract on any store. All stores share these operations. */
+/**
+ * Implements the log contract on any store. All stores share these operations. Those that most programs
+ * never use load on demand: producers, copies, redaction and settling.
+ */
 export class StoreLog implements Log {
   readonly blobs: BlobStore;
   readonly #context: LogContext;
   readonly #options: StoreLogOptions;
   #closing: Promise<void> | undefined;
+  /** Operations whose code loads. Later writes wait until these start, so that calls keep their order. */
+  readonly #loading = new Set<Promise<unknown>>();
 
   constructor(context: LogContext, options: StoreLogOptions = {}) {
     this.#options = options;
@@ -78,12 +78,20 @@ export class StoreLog implements Log {
     return this.#context.feeds.bytes;
   }
 
+  /** Lets followers read their sessions again, after the store has a new incarnation. */
+  protected refreshFollowers(): void {
+    this.#context.feeds.refresh();
+  }
+
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
     assertOpenOptions(session, options);
+    if (this.#loading.size > 0) await this.#earlierCalls();
     const { leaseMs = defaultLeaseMs, from = 0 } = options;
     const isDetached = options.isDetached === true || options.epoch !== undefined;
     const { commits } = this.#context;
+    const create = (row: SessionRow) =>
+      new StoreDriver(this.#context, { row, leaseMs, from, isDetached });
     let driver: StoreDriver | undefined;
     const row = await commits.run(
       (tx) => {
@@ -95,24 +103,23 @@ export class StoreLog implements Log {
         // The driver is registered synchronously. A log that is closed right after the commit can
         // then return its lease.
         onCommitted: (held) => {
-          const { epoch } = held;
-          driver = new StoreDriver(this.#context, { session, epoch, leaseMs, from, isDetached });
-          this.#context.fence(session, (own) => fencedError(held, own), epoch);
+          driver = create(held);
+          this.#context.fence(session, (own) => fencedError(held, own), held.epoch);
         },
       },
     );
-    const terms = { session, epoch: row.epoch, leaseMs, from, isDetached };
-    return driver ?? new StoreDriver(this.#context, terms);
+    return driver ?? create(row);
   }
 
   /** Returns the session row with the requested lease. */
   #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
-    const { leaseMs = defaultLeaseMs, holder = 'somebody', from = 0, epoch } = options;
+    const { leaseMs = defaultLeaseMs, holder = 'somebody', epoch } = options;
     const { isAlive = () => undefined } = this.#options;
     const { clock, lostEpochs } = this.#context;
     const now = clock.now();
     const found = tx.session(session);
-    assertOffset(found ?? { session, through: 0 }, from);
+    // A session that does not exist has no incarnation, so a cursor of an earlier one is refused.
+    assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
     const known = found ?? newSession(session, tx.nextSession(), now);
     const nextEpoch = () => tx.nextEpoch();
@@ -123,15 +130,27 @@ export class StoreLog implements Log {
 
   async produce(admission: Admission): Promise<Producer> {
     this.#assertOpen();
-    assertAdmission(admission);
-    return openProducer(this.#context, { ...admission });
+    return this.#onceLoaded(
+      () => import('./producer.ts'),
+      ({ openProducer }) => openProducer(this.#context, admission),
+    );
   }
 
   async submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult> {
     this.#assertOpen();
     assertSessionId(session);
     assertCommandKey(key, session);
+    if (this.#loading.size > 0) await this.#earlierCalls();
     return submit(this.#context, session, command, key);
+  }
+
+  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+    this.#assertOpen();
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    return this.#context.commits.run((tx) =>
+      tx.session(session) === undefined ? undefined : tx.command(session, key),
+    );
   }
 
   async read(session: SessionId, options: ReadOptions = {}): Promise<Batch> {
@@ -139,11 +158,14 @@ export class StoreLog implements Log {
     assertReadOptions(options, session);
     const { from = 0, maxBytes = batchBytes } = options;
     const row = await this.#requireSession(session);
-    assertOffset(row, from);
+    assertCursor(row, options);
     const records = await this.#context.reader.records(session, from, maxBytes);
-    // Another process may have deleted the session between the two reads. The records are then not
-    // valid.
-    if ((await this.#requireSession(session)).made !== row.made) throw unknownSession(session);
+    // Another process may have deleted the session between the two reads, or restored a backup. The
+    // records are then not valid.
+    const later = await this.#requireSession(session);
+    if (later.made !== row.made) throw unknownSession(session);
+    if (later.incarnation !== row.incarnation)
+      throw rewoundError(session, incarnationText(row), incarnationText(later));
     // If the last records were removed, the page is empty and ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
@@ -151,12 +173,11 @@ export class StoreLog implements Log {
   follow(session: SessionId, options: FollowOptions = {}): AsyncIterable<Batch> {
     assertFollowOptions(session, options);
     const { feeds, clock } = this.#context;
-    const from = options.from ?? 0;
     return new FeedIterator(options, {
       join: (wake) => {
         this.#assertOpen();
         return andThen(this.#requireSession(session), (row) => {
-          assertOffset(row, from);
+          assertCursor(row, options);
           return feeds.join(row, wake);
         });
       },
@@ -188,17 +209,22 @@ export class StoreLog implements Log {
     return found;
   }
 
-  async settle(session: SessionId, turn: number): Promise<boolean> {
+  async settle(session: SessionId, turn: number, options: SettleOptions = {}): Promise<boolean> {
     this.#assertOpen();
     assertSessionId(session);
-    return settle(this.#context, session, turn);
+    return this.#onceLoaded(
+      () => import('../rewrite/settle.ts'),
+      ({ settle }) => settle(this.#context, session, turn, options),
+    );
   }
 
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
     this.#assertOpen();
-    assertForkOptions(options);
-    assertSessionId(session);
-    return sessionInfo(await fork(this.#context, session, { ...options }));
+    const row = await this.#onceLoaded(
+      () => import('../rewrite/copy-session.ts'),
+      ({ fork }) => fork(this.#context, session, options),
+    );
+    return sessionInfo(row);
   }
 
   async restore(
@@ -208,21 +234,29 @@ export class StoreLog implements Log {
   ): Promise<SessionInfo> {
     this.#assertOpen();
     assertSessionId(session);
-    assertRestoreOptions(options, session);
-    return sessionInfo(await restore(this.#context, session, records, options));
+    // Copied immediately, so that later changes to the caller's list have no effect.
+    const copy = Array.isArray(records) ? [...records] : records;
+    const row = await this.#onceLoaded(
+      () => import('../rewrite/copy-session.ts'),
+      ({ restore }) => restore(this.#context, session, copy, options),
+    );
+    return sessionInfo(row);
   }
 
   async redact(session: SessionId, item: ItemId, reason?: string): Promise<void> {
     this.#assertOpen();
-    assertReason(reason, session);
     assertSessionId(session);
-    await redact(this.#context, session, item, reason);
+    await this.#onceLoaded(
+      () => import('../rewrite/redact.ts'),
+      ({ redact }) => redact(this.#context, session, item, reason),
+    );
   }
 
   async delete(session: SessionId, options: DeleteOptions = {}): Promise<boolean> {
     this.#assertOpen();
     assertSessionId(session);
     assertDeleteOptions(options, session);
+    if (this.#loading.size > 0) await this.#earlierCalls();
     const { ifThrough } = options;
     return this.#context.commits.run(
       (tx) => {
@@ -251,6 +285,7 @@ export class StoreLog implements Log {
   async #close(): Promise<void> {
     const why = closedLog();
     const { commits, drivers, feeds, reader } = this.#context;
+    if (this.#loading.size > 0) await this.#earlierCalls();
     const flushed = commits.flush();
     // Awaited only if necessary: a log on a synchronous store is closed when `close` returns.
     if (flushed !== undefined) await flushed;
@@ -264,10 +299,37 @@ export class StoreLog implements Log {
     await closed;
   }
 
+  /**
+   * Loads the code of an operation and starts it. It starts after the operations that were called before
+   * it.
+   */
+  async #onceLoaded<Code, T>(
+    load: () => Promise<Code>,
+    start: (code: Code) => Promise<T>,
+  ): Promise<T> {
+    const earlier = this.#loading.size > 0 ? this.#earlierCalls() : undefined;
+    const starting = (async () => {
+      await earlier;
+      return { done: start(await load()) };
+    })();
+    this.#loading.add(starting);
+    try {
+      const { done } = await starting;
+      return await done;
+    } finally {
+      this.#loading.delete(starting);
+    }
+  }
+
+  async #earlierCalls(): Promise<void> {
+    await Promise.allSettled(this.#loading);
+  }
+
   #isWaiting(row: SessionRow): boolean {
     const { isAlive = () => undefined } = this.#options;
+    const lease = currentLease(row);
     const isDriven =
-      row.lease !== undefined && isHeld(row.lease, { now: this.#context.clock.now(), isAlive });
+      lease !== undefined && isHeld(lease, { now: this.#context.clock.now(), isAlive });
     return hasWork(row) && !isDriven;
   }
 

@@ -1,6 +1,7 @@
 import { type Batch, type LogRecord, mergeBatch, type SessionId } from '@millrace/core';
 import type { BusNotice } from '../contract/bus.ts';
-import { LogError } from '../contract/log-error.ts';
+import { LogError, rewoundError } from '../contract/log-error.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import { approximateBytes, indexAfter } from '../storage/record-list.ts';
 import {
   type Awaitable,
@@ -98,8 +99,8 @@ export class SessionFeed {
   /** Adds records that this process committed. */
   push(row: SessionRow, records: readonly LogRecord[]): void {
     if (this.isOver) return;
-    const { made, rewrites, through } = this.#row;
-    const isNext = row.through === through + records.length;
+    const { made, rewrites, through, incarnation } = this.#row;
+    const isNext = row.through === through + records.length && row.incarnation === incarnation;
     // Another process wrote in between. This can also happen before an empty append.
     if (!isNext || row.made !== made || row.rewrites !== rewrites) return void this.refresh();
     this.#row = row;
@@ -116,8 +117,9 @@ export class SessionFeed {
   notice(notice: BusNotice): void {
     if (this.isOver) return;
     const { made, rewrites, through } = this.#row;
-    if (isStale(notice, this.#row)) return;
-    const isSame = notice.made === made && notice.rewrites === rewrites;
+    const isOwn = notice.incarnation === incarnationText(this.#row);
+    if (isOwn && isStale(notice, this.#row)) return;
+    const isSame = isOwn && notice.made === made && notice.rewrites === rewrites;
     const fresh = notice.records.slice(indexAfter(notice.records, through));
     const fits = fresh.length === notice.through - through && isDense(fresh, through + 1);
     if (!isSame || !fits) return void this.refresh();
@@ -178,12 +180,19 @@ export class SessionFeed {
   #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
     if (row?.made !== before.made) return this.markDeleted();
+    if (row.incarnation !== before.incarnation) return this.#rewound(row);
     // This row was read before a commit that the feed already contains.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
     const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
     if (hasChanged) this.reset();
     if (hasChanged || this.#row.isClosed !== before.isClosed) this.#wake();
+  }
+
+  /** The records that followers have read may not exist any more. */
+  #rewound(row: SessionRow): void {
+    this.reset();
+    this.#fail(rewoundError(this.#session, incarnationText(this.#row), incarnationText(row)));
   }
 
   /** Clears the window because the store's records were rewritten. */

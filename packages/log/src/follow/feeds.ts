@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Bus, BusNotice } from '../contract/bus.ts';
+import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type LogReader } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { SessionFeed } from './feed.ts';
@@ -114,5 +115,6 @@ export class FeedRegistry {
 function noticeOf(row: SessionRow, records: readonly LogRecord[]): BusNotice {
   const { session, made, rewrites, through, changedAt, isClosed, openWork, queuedCommands } = row;
   const work = { isClosed, openWork, queuedCommands };
-  return { session, made, rewrites, through, changedAt, ...work, records };
+  const incarnation = incarnationText(row);
+  return { session, made, incarnation, rewrites, through, changedAt, ...work, records };
 }

@@ -11,7 +11,10 @@ import { FeedIterator } from './feed-iterator.ts';
 import { FeedRegistry } from './feeds.ts';
 
 const session = sessionId('s');
-const rowAt = (through: number): SessionRow => ({ ...newSession(session, 1, 0), through });
+const rowAt = (through: number): SessionRow => ({
+  ...newSession(session, { made: 1, incarnation: 1 }, 0),
+  through,
+});
 const recordsAfter = (after: number, count: number): readonly LogRecord[] =>
   numberRecords({ through: after }, markers(count), 'somebody', 0);
 

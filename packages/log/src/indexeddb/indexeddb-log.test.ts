@@ -13,6 +13,11 @@ test.each<[string, object]>([
   expect(open).toThrow(expect.objectContaining({ code: 'bad_option' }));
 });
 
+test('a misspelt option is refused with the one that was meant', () => {
+  const open = () => indexedDbLog({ durabillity: 'power' } as IndexedDbLogOptions);
+  expect(open).toThrow('there is no option durabillity. Did you mean durability?');
+});
+
 test('a runtime without IndexedDB gets an error that names another way', async () => {
   const log = indexedDbLog();
   const message = expect.stringMatching(/no indexedDB.*Use another log/) as string;

@@ -1,9 +1,10 @@
-import type { SessionId } from '@millrace/core';
+import type { OptionNames, SessionId } from '@millrace/core';
 import type { Bus } from '../contract/bus.ts';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import type { Driver, Log, OpenOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
+import { assertNames } from '../engine/check-options.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
@@ -126,7 +127,7 @@ export class IndexedDbStoreLog extends StoreLog implements IndexedDbLog {
   }
 }
 
-const known: Readonly<Record<keyof IndexedDbLogOptions, (value: unknown) => boolean>> = {
+const isValid: Readonly<Record<keyof IndexedDbLogOptions, (value: unknown) => boolean>> = {
   name: (value) => typeof value === 'string' && value !== '',
   clock: (value) => typeof value === 'object' && value !== null,
   commitIntervalMs: isDelay,
@@ -139,12 +140,21 @@ function isDelay(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
+const optionNames: OptionNames<IndexedDbLogOptions> = {
+  name: true,
+  clock: true,
+  commitIntervalMs: true,
+  durability: true,
+  pollIntervalMs: true,
+  bus: true,
+};
+
 function assertOptions(options: IndexedDbLogOptions): void {
-  for (const [name, value] of Object.entries(options)) {
-    const isValid = (known as Readonly<Record<string, (value: unknown) => boolean>>)[name];
-    const names = Object.keys(known).join(', ');
-    const why = isValid === undefined ? `the options are ${names}` : 'its value is not valid';
-    if (isValid === undefined || (value !== undefined && !isValid(value)))
-      throw new LogError('bad_option', `Cannot use the option ${name}: ${why}`, { name });
+  assertNames('indexedDbLog', options, optionNames);
+  for (const [name, check] of Object.entries(isValid)) {
+    const value = options[name as keyof IndexedDbLogOptions];
+    if (value === undefined || check(value)) continue;
+    const message = `Cannot use the option ${name} of indexedDbLog: its value is not valid`;
+    throw new LogError('bad_option', message, { of: 'indexedDbLog', option: name });
   }
 }

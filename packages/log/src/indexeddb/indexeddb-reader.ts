@@ -2,6 +2,7 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import { blobHash } from '../storage/blob-references.ts';
 import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
+import { firstIncarnation } from '../storage/incarnation.ts';
 import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { fromColumns, hasWork, type SessionColumns, toColumns } from '../storage/session-row.ts';
@@ -17,6 +18,8 @@ const sessionsPerRequest = 500;
 interface StoredSession {
   readonly key: Uint8Array;
   readonly columns: SessionColumns;
+  /** Absent if the session was stored before incarnations existed. */
+  readonly incarnation?: number;
   /** Present if the session has open work. */
   readonly work?: 1;
 }
@@ -29,7 +32,8 @@ export function sessionKey(session: string): Uint8Array {
 /** Converts a session row to its stored form. */
 export function toStoredSession(row: SessionRow): StoredSession {
   const columns = toColumns(row);
-  return { key: sessionKey(row.session), columns, ...(hasWork(row) && { work: 1 }) };
+  const { session, incarnation } = row;
+  return { key: sessionKey(session), columns, incarnation, ...(hasWork(row) && { work: 1 }) };
 }
 
 /** Reads a session row in a transaction. */
@@ -38,7 +42,12 @@ export async function readSession(
   session: SessionId,
 ): Promise<SessionRow | undefined> {
   const found = await answerOf(tx.objectStore(stores.sessions).get(sessionKey(session)));
-  return found === undefined ? undefined : fromColumns((found as StoredSession).columns);
+  return found === undefined ? undefined : toSessionRow(found as StoredSession);
+}
+
+/** A browser restores no backups, so each session keeps the incarnation that it was created with. */
+function toSessionRow({ columns, incarnation = firstIncarnation }: StoredSession): SessionRow {
+  return fromColumns(columns, incarnation);
 }
 
 /** The reading side of a log in IndexedDB. */
@@ -67,9 +76,9 @@ export class IndexedDbReader implements LogReader {
         const page = (await answerOf(
           source.getAll(range, sessionsPerRequest),
         )) as readonly StoredSession[];
-        for (const { key, columns } of page) {
-          after = key;
-          const row = fromColumns(columns);
+        for (const stored of page) {
+          after = stored.key;
+          const row = toSessionRow(stored);
           if (found.length < limit && (isClosed ?? row.isClosed) === row.isClosed) found.push(row);
         }
         if (page.length < sessionsPerRequest) break;

@@ -3,8 +3,14 @@ import type { Log } from '../contract/log.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
+import { randomIncarnation } from '../storage/incarnation.ts';
 import { approximateBytes, indexAfter, settledRanges } from '../storage/record-list.ts';
-import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
+import type {
+  NewSessionNumbers,
+  RecordStore,
+  SessionRowFilter,
+  StoreTransaction,
+} from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { hasWork } from '../storage/session-row.ts';
 
@@ -41,6 +47,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
   readonly #blobs = new Map<string, Uint8Array>();
   /** How many times each blob was stored without a record that references it since. */
   readonly #heldBlobs = new Map<string, number>();
+  readonly #incarnation = randomIncarnation();
   #epochs = 0;
   #made = 0;
 
@@ -117,8 +124,8 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return ++this.#epochs;
   }
 
-  nextSession(): number {
-    return ++this.#made;
+  nextSession(): NewSessionNumbers {
+    return { made: ++this.#made, incarnation: this.#incarnation };
   }
 
   putSession(row: SessionRow): void {
@@ -148,11 +155,16 @@ export class MemoryStore implements RecordStore, StoreTransaction {
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void {
     const entry = this.#entries.get(session);
     if (entry === undefined) return;
-    const before = new Set(this.blobsOf(session));
     const start = indexAfter(entry.records, first - 1);
     const end = indexAfter(entry.records, last);
-    entry.records = [...entry.records.slice(0, start), ...records, ...entry.records.slice(end)];
-    entry.settled = settledRanges(entry.records);
+    const before = new Set(referencedBlobs(entry.records.slice(start, end)));
+    const { records: all } = entry;
+    // A call has a limit on the number of arguments.
+    if (records.length <= 1000) all.splice(start, end - start, ...records);
+    else entry.records = [...all.slice(0, start), ...records, ...all.slice(end)];
+    // A snapshot is at the end of the range that it replaces.
+    const isKept = ([, through]: Snapshot['covers']) => through < first || through > last;
+    entry.settled = [...entry.settled.filter(isKept), ...settledRanges(records)];
     for (const hash of referencedBlobs(records)) if (!before.has(hash)) this.#releaseHold(hash);
   }
 

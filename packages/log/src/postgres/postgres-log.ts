@@ -75,6 +75,12 @@ export interface PostgresLog extends Log {
    * maintenance itself.
    */
   vacuum(): Promise<number>;
+  /**
+   * Starts a new incarnation. Call it after a dump was restored on the same server, which the log
+   * cannot see. In SQL: `SELECT millrace_log.renew_incarnation()`. Readers with an earlier cursor get
+   * `rewound`, and drivers are fenced.
+   */
+  renewIncarnation(): Promise<void>;
 }
 
 /** Earlier versions used this schema by default. It is a common name for a database user. */
@@ -126,6 +132,14 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
   async vacuum(): Promise<number> {
     this.#commits.assertOpen();
     return deleteForgottenBlobs(this.#database, this.#clock.now() - unreferencedBlobMs);
+  }
+
+  async renewIncarnation(): Promise<void> {
+    this.#commits.assertOpen();
+    await this.#database.transact((ask) =>
+      ask(`SELECT ${this.#database.target.schema}.renew_incarnation()`, []),
+    );
+    this.refreshFollowers();
   }
 
   override async close(): Promise<void> {

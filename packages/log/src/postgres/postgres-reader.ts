@@ -4,9 +4,10 @@ import { LogError } from '../contract/log-error.ts';
 import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
 import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
-import { fromColumns, type SessionColumns } from '../storage/session-row.ts';
+import { fromColumns } from '../storage/session-row.ts';
 import type { ChangeListener } from './change-listener.ts';
 import type { LogDatabase } from './database/log-database.ts';
+import type { FoundSession } from './database/statements.ts';
 
 /** Rows per query, for records and for sessions. */
 const chunksPerQuery = 500;
@@ -14,25 +15,29 @@ const sessionsPerQuery = 1000;
 /** A rewrite during a page is rare. Many in a row are not expected. */
 const maxTries = 20;
 
-interface PageRow extends Omit<ChunkRow, 'last'>, SessionColumns {
+interface PageRow extends Omit<ChunkRow, 'last'>, FoundSession {
   /** Null if there is no chunk after the offset. */
   readonly last: number | null;
 }
 
+/** What the reader needs of the database, and of the listener for changes. */
+type ReadableDatabase = Pick<LogDatabase, 'read' | 'statements' | 'close'>;
+type ChangeSource = Pick<ChangeListener, 'watch' | 'close'>;
+
 /** The reading side of a log in Postgres. */
 export class PostgresReader implements LogReader {
-  readonly #database: LogDatabase;
-  readonly #listener: ChangeListener;
+  readonly #database: ReadableDatabase;
+  readonly #listener: ChangeSource;
   readonly #loader: SessionLoader;
 
-  constructor(database: LogDatabase, listener: ChangeListener) {
+  constructor(database: ReadableDatabase, listener: ChangeSource) {
     this.#database = database;
     this.#listener = listener;
     this.#loader = new SessionLoader(async (sessions) => {
       const sql = () => database.statements.sessionsById;
       const name = 'millrace sessions';
-      const found = await database.read<SessionColumns>(sql, [sessions], name);
-      return new Map(found.map((fields) => [fields.id as SessionId, fromColumns(fields)]));
+      const found = await database.read<FoundSession>(sql, [sessions], name);
+      return new Map(found.map((fields) => [fields.id as SessionId, toRow(fields)]));
     });
   }
 
@@ -49,8 +54,8 @@ export class PostgresReader implements LogReader {
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
       const count = Math.min(sessionsPerQuery, limit - found.length);
-      const page = await this.#database.read<SessionColumns>(sql, [after, isClosed, count]);
-      for (const fields of page) found.push(fromColumns(fields));
+      const page = await this.#database.read<FoundSession>(sql, [after, isClosed, count]);
+      for (const fields of page) found.push(toRow(fields));
       if (page.length < count) break;
       after = page.at(-1)?.id ?? after;
     }
@@ -87,9 +92,9 @@ export class PostgresReader implements LogReader {
     for (;;) {
       const rows = await this.#rows(session, reader.end);
       const [first] = rows;
-      const row = first && fromColumns(first);
+      const row = first && toRow(first);
       if (row === undefined) return { row, records: reader.records };
-      const now = `${row.made} ${row.rewrites}`;
+      const now = `${row.made} ${row.rewrites} ${row.incarnation}`;
       version ??= now;
       if (version !== now) return undefined;
       const isEnough = addChunks(reader, rows, maxBytes);
@@ -138,6 +143,10 @@ export class PostgresReader implements LogReader {
     await this.#listener.close();
     await this.#database.close();
   }
+}
+
+function toRow(fields: FoundSession): SessionRow {
+  return fromColumns(fields, fields.incarnation);
 }
 
 /** Returns true once there are enough bytes. */

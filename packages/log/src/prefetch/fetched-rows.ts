@@ -28,6 +28,8 @@ export class FetchedRows {
   /** Allocated numbers that are not used yet, in order. */
   readonly epochs: number[] = [];
   readonly made: number[] = [];
+  /** The store's incarnation. A store without one gives each new session its own. */
+  incarnation: number | undefined;
 
   putSession(session: SessionId, row: SessionRow | undefined): void {
     const none = { producers: new Map(), commands: new Map() };

@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
-import type { StoreTransaction } from '../storage/record-store.ts';
+import { randomIncarnation } from '../storage/incarnation.ts';
+import type { NewSessionNumbers, StoreTransaction } from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
@@ -59,10 +60,10 @@ export class TransactionDraft implements StoreTransaction {
     return number;
   }
 
-  nextSession(): number {
-    const number = this.#fetched.made[this.#made++];
-    if (number === undefined) throw new NotFetchedError({ what: 'made' });
-    return number;
+  nextSession(): NewSessionNumbers {
+    const made = this.#fetched.made[this.#made++];
+    if (made === undefined) throw new NotFetchedError({ what: 'made' });
+    return { made, incarnation: this.#fetched.incarnation ?? randomIncarnation() };
   }
 
   putSession(row: SessionRow): void {

@@ -56,11 +56,14 @@ type Head = Omit<BusNotice, 'through' | 'records' | 'session'> & { readonly sess
 function decodeHead(text: string): Head | undefined {
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { session, made, rewrites, changedAt, isClosed, openWork, queuedCommands } = parsed.value;
+  const { session, made, incarnation, rewrites, changedAt, isClosed, openWork, queuedCommands } =
+    parsed.value;
   if (typeof session !== 'string' || typeof isClosed !== 'boolean') return undefined;
+  if (typeof incarnation !== 'string') return undefined;
   if (!isCount(made) || !isCount(rewrites) || !isCount(queuedCommands)) return undefined;
   if (typeof changedAt !== 'number' || !isTexts(openWork)) return undefined;
-  return { session, made, rewrites, changedAt, isClosed, openWork, queuedCommands };
+  const state = { made, incarnation, rewrites, changedAt };
+  return { session, ...state, isClosed, openWork, queuedCommands };
 }
 
 function isObject(value: JsonValue): value is JsonObject {

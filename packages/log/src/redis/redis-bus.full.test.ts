@@ -37,7 +37,7 @@ const text = (offset: number, chunk = 'x'): LogRecord =>
   }) as unknown as LogRecord;
 
 function noticeOf(session: SessionId, through: number, records: readonly LogRecord[]): BusNotice {
-  const head = { made: 7, rewrites: 0, changedAt: 9, isClosed: false };
+  const head = { made: 7, incarnation: 'abc7', rewrites: 0, changedAt: 9, isClosed: false };
   return { session, ...head, through, openWork: ['run'], queuedCommands: 1, records };
 }
 

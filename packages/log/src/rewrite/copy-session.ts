@@ -2,6 +2,8 @@ import { type DraftRecord, type LogRecord, type SessionId, sessionId } from '@mi
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { indexRecords, numberRecords } from '../engine/append-records.ts';
+import { assertSessionId } from '../engine/check-options.ts';
+import { assertForkOptions, assertRestoreOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { unfinishedRequests } from '../engine/producer.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
@@ -15,6 +17,8 @@ export function fork(
   session: SessionId,
   options: ForkOptions,
 ): Promise<SessionRow> {
+  assertForkOptions(options);
+  assertSessionId(session);
   const { through: at } = options;
   const into = sessionId(options.into);
   return context.commits.run((tx) => {
@@ -26,7 +30,8 @@ export function fork(
     if (isInsideSettled(all, at)) throw insideSettledTurn(session, at);
     if (at < through && !hasRecordAt(all, at)) throw removedRecord(session, at);
     const records = all.filter(({ offset }) => offset <= at);
-    return createFork(context, tx, into, { session, through: at }, records);
+    const added = [...laterRedactions(all, at), ...consumeQueuedCommands(records)];
+    return createFork(context, tx, into, { session, through: at }, { records, added });
   });
 }
 
@@ -35,12 +40,15 @@ function createFork(
   tx: StoreTransaction,
   into: SessionId,
   origin: { readonly session: SessionId; readonly through: number },
-  records: readonly LogRecord[],
+  {
+    records,
+    added,
+  }: { readonly records: readonly LogRecord[]; readonly added: readonly DraftRecord[] },
 ): SessionRow {
   const now = context.clock.now();
   const { through } = origin;
   const empty = { ...newSession(into, tx.nextSession(), now), origin, through };
-  const done = numberRecords(empty, consumeQueuedCommands(records), 'store', now);
+  const done = numberRecords(empty, added, 'store', now);
   const copy = { ...empty, through: through + done.length };
   return storeCopy(tx, copy, [...records, ...done]);
 }
@@ -73,6 +81,21 @@ function hasRecordAt(records: readonly LogRecord[], offset: number): boolean {
   return offset === 0 || records.some((record) => record.offset === offset);
 }
 
+/**
+ * Items of the copy that were redacted after the fork's offset. Their content is gone from the
+ * original, so the copy marks them too.
+ */
+function laterRedactions(all: readonly LogRecord[], at: number): readonly DraftRecord[] {
+  const copied = new Set<string>();
+  const redacted = new Map<string, DraftRecord>();
+  for (const { offset, fact } of all) {
+    if (fact?.type === 'item_started' && offset <= at) copied.add(fact.itemId);
+    if (fact?.type === 'item_redacted' && offset > at && copied.has(fact.itemId))
+      redacted.set(fact.itemId, { turn: 0, attempt: 0, fact });
+  }
+  return [...redacted.values()];
+}
+
 /** Queued commands belong to the original session. The copy marks them as consumed. */
 function consumeQueuedCommands(records: readonly LogRecord[]): readonly DraftRecord[] {
   const queued = new Set<string>();
@@ -94,6 +117,7 @@ export function restore(
   records: readonly LogRecord[],
   options: RestoreOptions,
 ): Promise<SessionRow> {
+  assertRestoreOptions(options, session);
   const now = context.clock.now();
   const { createdAt = now, changedAt = now, isClosed = false, origin } = options;
   const through = Math.max(options.through ?? 0, lastOffset(session, records));

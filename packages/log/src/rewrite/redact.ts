@@ -17,6 +17,7 @@ import {
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import { addRecords } from '../engine/append-records.ts';
+import { assertReason } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { readableDrafts } from '../engine/readable-draft.ts';
 
@@ -27,6 +28,7 @@ export async function redact(
   item: ItemId,
   reason?: string,
 ): Promise<void> {
+  assertReason(reason, session);
   const redacted = (itemId: ItemId): DraftRecord => {
     const why = reason === undefined ? {} : { reason };
     return { turn: 0, attempt: 0, fact: { type: 'item_redacted', itemId, ...why } };
@@ -157,6 +159,8 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
     case 'approval_asked':
     case 'approval_answered':
       return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
+    case 'tool_output_asked':
+      return calls.has(fact.toolCallId) ? withoutInput(fact) : fact;
     case 'compacted':
       return fact.itemIds.includes(item) ? withoutSummary(fact) : fact;
     case 'response_finished':
@@ -204,6 +208,10 @@ function redactCommand(command: JsonObject, item: ItemId, calls: ReadonlySet<str
   if (!Array.isArray(items)) return command;
   const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
   return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
+}
+
+function withoutInput({ input: _, ...fact }: Extract<Fact, { type: 'tool_output_asked' }>): Fact {
+  return fact;
 }
 
 type Verdict = Extract<Fact, { type: 'guardrail_applied' }>;

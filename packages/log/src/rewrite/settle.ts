@@ -6,29 +6,81 @@ import {
   type SessionId,
   settleTurn,
 } from '@millrace/core';
+import { nextTask } from '../contract/clock.ts';
+import type { SettleOptions } from '../contract/log.ts';
+import { unknownSession } from '../contract/log-error.ts';
+import { assertSettleOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
+import { batchBytes } from '../follow/feed.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
+import type { SessionRow } from '../storage/rows.ts';
 
-/** Replaces the deltas of a finished turn with a snapshot, in one transaction. */
+/** The offsets of the first and the last record. */
+type OffsetRange = readonly [first: number, last: number];
+
+/**
+ * Replaces the deltas of a finished turn with a snapshot. The transaction reads and writes only the
+ * range of the turn, so other writers wait no longer in a long session than in a short one.
+ */
 export async function settle(
   context: LogContext,
   session: SessionId,
   turn: number,
+  options: SettleOptions = {},
 ): Promise<boolean> {
-  const settledRow = await context.commits.run(
+  assertSettleOptions(options, session);
+  const { within } = options;
+  const row = await context.reader.session(session);
+  if (row === undefined) throw unknownSession(session);
+  const range = within ?? (await findTurn(context, row, turn));
+  if (range === undefined) return false;
+  const [first, last] = range;
+  const settled = await context.commits.run(
     (tx) => {
-      const row = requireSession(tx, session);
-      const found = settledRange(session, turn, context.recordsOf(tx, row));
+      const now = requireSession(tx, session);
+      // Another session has the id now.
+      if (now.made !== row.made) throw unknownSession(session);
+      const old = context.recordsBetween(tx, session, first - 1, last);
+      if (within !== undefined && !isWholeTurn(old, turn)) return 'search';
+      const found = settledRange(session, turn, old);
       if (found === undefined) return undefined;
-      const blobs = tx.blobsOf(session);
-      const changedRow = { ...row, rewrites: row.rewrites + 1 };
+      const changedRow = { ...now, rewrites: now.rewrites + 1 };
       tx.replace(session, found.first, found.last, found.records);
       tx.putSession(changedRow);
-      tx.deleteUnusedBlobs(blobs);
+      tx.deleteUnusedBlobs([...new Set(referencedBlobs(old))]);
       return changedRow;
     },
-    { onCommitted: (changed) => changed && context.feeds.rewritten(changed) },
+    {
+      onCommitted: (changed) => {
+        if (typeof changed === 'object') context.feeds.rewritten(changed);
+      },
+    },
   );
-  return settledRow !== undefined;
+  return settled === 'search' ? settle(context, session, turn) : settled !== undefined;
+}
+
+/** True if the records contain the start and the end of the turn. */
+function isWholeTurn(records: readonly LogRecord[], turn: number): boolean {
+  const has = (type: 'turn_started' | 'turn_finished') =>
+    records.some((record) => record.turn === turn && record.fact?.type === type);
+  return has('turn_started') && has('turn_finished');
+}
+
+/** Searches the records of a turn, outside of a transaction. Other work can run between two pages. */
+async function findTurn(
+  { reader }: LogContext,
+  { session, through }: SessionRow,
+  turn: number,
+): Promise<OffsetRange | undefined> {
+  let range: OffsetRange | undefined;
+  for (let cursor = 0; cursor < through; ) {
+    const page = await reader.records(session, cursor, batchBytes);
+    for (const record of page)
+      if (record.turn === turn) range = [range?.[0] ?? record.offset, record.offset];
+    cursor = page.at(-1)?.offset ?? through;
+    if (cursor < through) await nextTask();
+  }
+  return range;
 }
 
 interface RewrittenRange {

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@millrace/core';
 import { referencedBlobs } from '../storage/blob-references.ts';
-import { checkedBlob } from './checked-rows.ts';
+import { checkedBlob, corruptRow } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
 /** Smaller blobs are always read whole. */
@@ -20,7 +20,11 @@ export class BlobTable {
 
   get(hash: string): Uint8Array | undefined {
     const row = this.#statements.blob.get(hash);
-    return row && checkedBlob(row, hash);
+    if (row !== undefined) return checkedBlob(row, hash);
+    // A record references the blob, so damage hides it.
+    if (this.#statements.isBlobUsed.get(hash) !== undefined)
+      throw corruptRow('a blob', { hash }, 'it is missing');
+    return undefined;
   }
 
   /** Reads a slice. The first read verifies the whole blob; later reads load only the slice. */

@@ -18,9 +18,14 @@ export function textChecksum(text: string, fields: readonly unknown[]): number {
   return crc32(text, crc32(JSON.stringify(fields))) | 0;
 }
 
-function corruptRow(what: string, place: ErrorPlace): LogError {
+/** The error for a damaged row. */
+export function corruptRow(
+  what: string,
+  place: ErrorPlace,
+  why = 'its checksum does not match',
+): LogError {
   const where = Object.entries(place).map(([name, value]) => `${name} ${value}`);
-  const message = `Cannot read ${what} (${where.join(', ')}): its checksum does not match. The file is damaged; restore a backup`;
+  const message = `Cannot read ${what} (${where.join(', ')}): ${why}. The file is damaged; restore a backup`;
   return new LogError('corrupt', message, place);
 }
 
@@ -30,9 +35,13 @@ export type SqliteSessionColumns = Omit<sessionRow.SessionColumns, 'is_closed'> 
   readonly key: number;
   readonly is_closed: number;
   readonly sum: number;
+  /** The incarnation of the store, which is not a column of the session. */
+  readonly incarnation: number;
 };
 
-export function toSqliteColumns(row: SessionRow): Omit<SqliteSessionColumns, 'key'> {
+export function toSqliteColumns(
+  row: SessionRow,
+): Omit<SqliteSessionColumns, 'key' | 'incarnation'> {
   const fields = { ...sessionRow.toColumns(row), is_closed: Number(row.isClosed) };
   return { ...fields, sum: sessionChecksum(fields) };
 }
@@ -41,10 +50,15 @@ export function toSqliteColumns(row: SessionRow): Omit<SqliteSessionColumns, 'ke
 export function fromSqliteColumns(fields: SqliteSessionColumns): SessionRow {
   if (fields.sum !== sessionChecksum(fields))
     throw corruptRow('a session', { session: String(fields.id) });
-  return sessionRow.fromColumns({ ...fields, is_closed: fields.is_closed === 1 });
+  return sessionRow.fromColumns(
+    { ...fields, is_closed: fields.is_closed === 1 },
+    fields.incarnation,
+  );
 }
 
-function sessionChecksum(fields: Omit<SqliteSessionColumns, 'key' | 'sum'>): number {
+function sessionChecksum(
+  fields: Omit<SqliteSessionColumns, 'key' | 'sum' | 'incarnation'>,
+): number {
   const { id, made, rewrites, through, created_at, changed_at, is_closed } = fields;
   const { epoch, lease, open_work, queued_commands, origin } = fields;
   const values = [id, made, rewrites, through, created_at, changed_at, is_closed];

@@ -151,7 +151,7 @@ describe('a row that was changed from outside', () => {
     `origin = '{}'`,
     `lease = '{'`,
   ])('is detected in a session with %s', async (change) => {
-    meddle(`UPDATE sessions SET ${change}`);
+    meddle(`UPDATE log_sessions SET ${change}`);
     await expectCorrupt(log.info(session), { session });
     await expectCorrupt(log.open(session), { session });
     expect(await log.list()).toMatchObject([{ session, isDamaged: true, through: 0 }]);

@@ -41,7 +41,7 @@ async function recordsOf(log: Log, of: SessionId): Promise<readonly LogRecord[]>
  */
 async function makeFiles(): Promise<void> {
   const path = join(folder, 'original');
-  const log = sqliteLog({ path, commitIntervalMs: 0 });
+  const log = sqliteLog({ path, commitIntervalMs: 0, onRewound: () => {} });
   const copy = (name: string) => {
     copyFileSync(path, join(folder, name));
     copyFileSync(`${path}-wal`, join(folder, `${name}-wal`));
@@ -174,7 +174,7 @@ describe.each([
         for (const other of ['', '-wal']) copyFileSync(join(folder, name + other), path + other);
         writeFileSync(path + end, damaged(whole, damage));
         const log = await outcomeOf(() =>
-          sqliteLog({ path, commitIntervalMs: 0, busyTimeoutMs: 0 }),
+          sqliteLog({ path, commitIntervalMs: 0, busyTimeoutMs: 0, onRewound: () => {} }),
         );
         if (log instanceof LogError) return void seen.add('refused');
         try {
@@ -201,7 +201,7 @@ test('a WAL that lost its last commits has all earlier ones', async () => {
     for (const end of ['-wal', '-shm']) if (existsSync(path + end)) rmSync(path + end);
     copyFileSync(join(folder, 'journal'), path);
     writeFileSync(`${path}-wal`, journal.subarray(0, length));
-    const log = sqliteLog({ path, commitIntervalMs: 0 });
+    const log = sqliteLog({ path, commitIntervalMs: 0, onRewound: () => {} });
     const there = await Promise.all(sessions.map((session) => recordsOf(log, session)));
     for (const [index, session] of sessions.entries())
       expect(wasOnce(session, there[index] ?? [])).toBe(true);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isRequirementMissing } from '../testing/external-programs.ts';
 import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
 // These tests need processes without root rights, because the system refuses root nothing.
@@ -107,6 +108,25 @@ test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', a
   const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
   await expectKept(results, /disk is full.*make room/);
 });
+
+/** Runs a command whose reads of the file fail from the given one on. */
+const withReadErrors = (first: number, command: readonly string[]) => [
+  ...['strace', '-f', '-o', '/dev/null', '-P', path, '-e', 'trace=pread64'],
+  ...['-e', `inject=pread64:error=EIO:when=${first}+`, ...command],
+];
+const noStrace = 'strace is not installed, and this test injects errors with it';
+const isStraceMissing = isRequirementMissing(spawnSync('strace', ['-V']).status === 0, noStrace);
+
+test.skipIf(isStraceMissing).each([1, 2, 5])(
+  '21.O: a disk that cannot read is told as such, and not as damage, from read %i on',
+  (first) => {
+    expect(tryLog()).toEqual([{ done: 20 }]);
+    const [result] = tell(withReadErrors(first, [...node, path]));
+    const message = expect.stringMatching(/the disk could not read it, which may pass.*EIO/);
+    expect(result).toMatchObject({ failed: 'storage', message });
+    expect(tryLog()).toEqual([{ done: 40 }]);
+  },
+);
 
 test('a file that cannot grow refuses appends and keeps acknowledged records', async () => {
   const ballast = join(folder, 'ballast');

@@ -169,7 +169,7 @@ describe('a schema', () => {
     const database = new DatabaseSync(path);
     database.exec(`PRAGMA user_version = ${migrations.length + 1}`);
     database.close();
-    expectRefusal(thrownBy(openLog), 'too_new', /version 2.*up to 1.*later/);
+    expectRefusal(thrownBy(openLog), 'too_new', /version 3.*up to 2.*later/);
     expect(versionOf(path)).toBe(migrations.length + 1);
   });
 
@@ -355,7 +355,7 @@ describe('a store that fails in the middle of a run', () => {
     await clock.advance(1000);
     const sound = await opening;
     const other = new DatabaseSync(path);
-    other.exec(`UPDATE sessions SET epoch = 99 WHERE id = 'damaged'`);
+    other.exec(`UPDATE log_sessions SET epoch = 99 WHERE id = 'damaged'`);
     other.close();
     const appends = [damaged.append([marker('a')]), sound.append([marker('b')])];
     await log.close();
@@ -420,7 +420,7 @@ test('a follower gets an error for damaged records, and other followers continue
   const waiting = following.map((batches) => batches.next());
   const meddler = openLog();
   const database = new DatabaseSync(path);
-  database.exec(`UPDATE sessions SET epoch = 99 WHERE id = 's'`);
+  database.exec(`UPDATE log_sessions SET epoch = 99 WHERE id = 's'`);
   database.close();
   // Any other commit makes this process check the file.
   await meddler.submit(sessionId('other'), {}, 'key');

@@ -4,6 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
+import { backupIncarnation } from './lineage.ts';
 import { singleValue } from './schema.ts';
 
 /** Pages freed per step. Other processes can write between two steps. */
@@ -57,10 +58,23 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(source, unfinished, { rate: allPages });
+    markAsBackup(unfinished);
     linkIntoPlace(unfinished, to);
   } finally {
     for (const end of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + end, { force: true });
     source.close();
+  }
+}
+
+/** The copy gets an incarnation when it is opened, each time another one. */
+function markAsBackup(path: string): void {
+  const copy = new DatabaseSync(path);
+  try {
+    copy.exec(
+      `PRAGMA journal_mode = DELETE; UPDATE counters SET incarnation = ${backupIncarnation}`,
+    );
+  } finally {
+    copy.close();
   }
 }
 

@@ -66,7 +66,26 @@ export const migrations: readonly string[] = [
    -- One row. How many drivers and sessions there ever were: what is made anew must not count again.
    CREATE TABLE counters (drivers INTEGER NOT NULL, sessions INTEGER NOT NULL) STRICT;
    INSERT INTO counters VALUES (0, 0);`,
+  `-- The history that the offsets belong to. 0: none yet. -1: a backup, which gets one when it is opened.
+   ALTER TABLE counters ADD COLUMN incarnation INTEGER NOT NULL DEFAULT 0;
+   -- The new name stops programs of version 1 that are running: they do not keep the tables below.
+   ALTER TABLE sessions RENAME TO log_sessions;
+   CREATE VIEW sessions AS SELECT * FROM log_sessions;
+   ${['INSERT', 'UPDATE', 'DELETE']
+     .map(
+       (change) => `CREATE TRIGGER no_${change.toLowerCase()} INSTEAD OF ${change} ON sessions BEGIN
+         SELECT RAISE(ABORT, 'a later version of the program has migrated this log to version 2; use that version');
+       END;`,
+     )
+     .join('\n')}
+   -- Pages have no checksum. A second index finds a session that damage hides from the first.
+   CREATE UNIQUE INDEX sessions_again ON log_sessions (length(id), id);
+   -- How often content was erased whose bytes may still be in the WAL, or in the file below it.
+   ALTER TABLE counters ADD COLUMN erasures INTEGER NOT NULL DEFAULT 0;`,
 ];
+
+/** The version of the tables that this program writes. */
+export const schemaVersion: number = migrations.length;
 
 /**
  * Creates the tables or migrates older ones. Refuses files of a later version and of other
@@ -127,8 +146,9 @@ export function singleValue(database: DatabaseSync, sql: string): unknown {
   return Object.values(database.prepare(sql).get() ?? {})[0];
 }
 
-function tooNew(path: string, version: number, known: number): LogError {
-  const message = `Cannot open ${path}: its schema is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
+/** The error for a file that a later version of the program has migrated. */
+export function tooNew(path: string, version: number, known: number): LogError {
+  const message = `Cannot use the log at ${path}: its schema is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { path, version });
 }
 

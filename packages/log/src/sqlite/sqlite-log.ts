@@ -5,6 +5,7 @@ import { LogError } from '../contract/log-error.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
+import type { RewindEvent, RewindReason } from './lineage.ts';
 import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -26,6 +27,12 @@ export interface SqliteLogOptions
    * no limit.
    */
   readonly maxBytes?: number | undefined;
+  /**
+   * Called if the file was rewound: a backup was restored, or its last commits are missing. The log
+   * opens, with a new incarnation. Default: a warning of the process,
+   * except for a backup.
+   */
+  readonly onRewound?: ((event: RewindEvent) => void) | undefined;
 }
 
 /** A log in one SQLite file, with maintenance operations. */
@@ -38,6 +45,13 @@ export interface SqliteLog extends Log {
    * continue meanwhile. The WAL grows until the copy is complete.
    */
   backup(path: string): Promise<void>;
+
+  /**
+   * Starts a new incarnation. Call it after the file was set back by means that the log cannot see,
+   * such as a snapshot of the disk. Readers with an earlier cursor get `rewound`, and drivers are
+   * fenced.
+   */
+  renewIncarnation(): Promise<void>;
 
   /**
    * Returns the space of settled, redacted or deleted data to the disk, and the number of freed
@@ -65,10 +79,23 @@ const unreferencedBlobMs = 24 * 3_600_000;
  */
 export function sqliteLog(options: SqliteLogOptions): SqliteLog {
   assertNames('sqliteLog', options, {
-    ...{ path: true, durability: true, busyTimeoutMs: true, maxBytes: true },
+    ...{ path: true, durability: true, busyTimeoutMs: true, maxBytes: true, onRewound: true },
     ...{ clock: true, commitIntervalMs: true, bus: true, onPoint: true },
   });
   return new SqliteStoreLog(options);
+}
+
+const explanations: Readonly<Record<RewindReason, string>> = {
+  lost_tail: 'its last commits are missing, perhaps because its WAL was damaged or removed',
+  replaced: 'the file was replaced, or the file with its mark is missing',
+  restored: 'a backup was opened',
+};
+
+/** The default of `onRewound`. Whoever opens a backup knows that it is one. */
+function warn({ path, reason }: RewindEvent): void {
+  if (reason === 'restored') return;
+  const message = `The log at ${path} was rewound: ${explanations[reason]}. It has a new incarnation, and clients read it again`;
+  process.emitWarning(message, { code: 'MILLRACE_LOG_REWOUND' });
 }
 
 class SqliteStoreLog extends LocalLog implements SqliteLog {
@@ -78,21 +105,28 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
 
   constructor(options: SqliteLogOptions) {
     const { durability = 'process', busyTimeoutMs = 5000, maxBytes, ...rest } = options;
-    const { clock = systemClock, onPoint } = rest;
+    const { clock = systemClock, onPoint, onRewound = warn } = rest;
     assertFileOptions({ durability, busyTimeoutMs, maxBytes });
     const path = filePath(options.path);
     const idleCheckpoint = new IdleCheckpoint(clock, () => store.checkpoint());
     const onCommit = () => idleCheckpoint.noteCommit();
     const file = { path, durability, busyTimeoutMs, maxBytes };
-    const store = new SqliteStore({ ...file, onPoint, onCommit });
+    const store = new SqliteStore({ ...file, onPoint, onCommit, onRewound });
     super(store, { ...rest, process: currentProcess(), isAlive: isProcessAlive });
     this.#store = store;
     this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
+    // A process that was killed could not finish it.
+    if (store.hasErasures) idleCheckpoint.noteErasure();
   }
 
   async backup(path: string): Promise<void> {
     await this.#requireOpen().backup(path);
+  }
+
+  async renewIncarnation(): Promise<void> {
+    this.#requireOpen().renewIncarnation();
+    this.refreshFollowers();
   }
 
   async vacuum(): Promise<number> {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
 import type {
+  NewSessionNumbers,
   OnCommitPoint,
   RecordStore,
   SessionRowFilter,
@@ -13,6 +14,7 @@ import {
   checkedCommand,
   checkedProducer,
   commandChecksum,
+  corruptRow,
   fromSqliteColumns,
   hasOnlyGrown,
   type SqliteSessionColumns,
@@ -20,9 +22,12 @@ import {
   toSqliteColumns,
 } from './checked-rows.ts';
 import { ChunkTable } from './chunk-table.ts';
+import { HighWaterMark } from './high-water-mark.ts';
+import { checkLineage, type RewindEvent, renewIncarnation } from './lineage.ts';
 import { checkpoint, copyDatabase, vacuum } from './maintenance.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { noWrites, PendingWrites } from './pending-writes.ts';
+import { schemaVersion, tooNew } from './schema.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { storageError } from './storage-error.ts';
 import { watchFile } from './watch-file.ts';
@@ -31,6 +36,16 @@ interface SqliteStoreOptions extends DatabaseOptions {
   readonly onPoint?: OnCommitPoint | undefined;
   /** Called after each committed transaction. */
   readonly onCommit?: (() => void) | undefined;
+  /** Called when the file was rewound. */
+  readonly onRewound: (event: RewindEvent) => void;
+}
+
+/** A session after a commit. */
+interface ChangedSession {
+  readonly row: SessionRow;
+  /** The session's number in the file, if it is known. */
+  readonly key: number | undefined;
+  readonly isDeleted: boolean;
 }
 
 /** Stores everything in one file. Several processes may open it. */
@@ -47,16 +62,26 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   #pending: PendingWrites | undefined;
   /** The session rows in the file that the current transaction has read. */
   readonly #readRows = new Map<SessionId, SessionRow>();
+  readonly #mark: HighWaterMark;
+  /** A session that the current transaction has changed, for the mark. */
+  #changed: ChangedSession | undefined;
 
-  constructor({ onPoint, onCommit, ...options }: SqliteStoreOptions) {
+  constructor({ onPoint, onCommit, onRewound, ...options }: SqliteStoreOptions) {
     this.#path = options.path;
     this.#onPoint = onPoint;
     this.#onCommit = onCommit;
-    [this.#database, this.#statements] = this.#guard(() => {
+    const { path, durability } = options;
+    [this.#database, this.#statements, this.#mark] = this.#guard(() => {
       const database = openDatabase(options);
+      let mark: HighWaterMark | undefined;
       try {
-        return [database, prepareStatements(database)] as const;
+        mark = new HighWaterMark(path);
+        const reason = checkLineage(database, mark);
+        if (durability === 'power') mark.sync();
+        if (reason !== undefined) onRewound({ path, reason });
+        return [database, prepareStatements(database), mark] as const;
       } catch (error) {
+        mark?.close();
         database.close();
         throw error;
       }
@@ -75,7 +100,9 @@ export class SqliteStore implements RecordStore, StoreTransaction {
       // rolled back.
       this.#keys.clear();
       this.#readRows.clear();
+      this.#changed = undefined;
       try {
+        this.#assertVersion();
         this.#onPoint?.('after-begin');
         this.#pending = new PendingWrites();
         const value = work(this);
@@ -83,6 +110,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
         this.#onPoint?.('before-commit');
         this.#statements.commit.run();
         this.#onPoint?.('after-commit');
+        this.#writeMark();
         this.#onCommit?.();
         return value;
       } catch (error) {
@@ -103,7 +131,21 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 
   checkpoint(): boolean {
-    return this.#guard(() => checkpoint(this.#database));
+    return this.#guard(() => {
+      const erasures = this.#erasures();
+      if (!checkpoint(this.#database)) return false;
+      if (erasures > 0) this.#statements.finishErasures.run(erasures);
+      return true;
+    });
+  }
+
+  /** True if erased content may still be in the files, because no checkpoint followed. */
+  get hasErasures(): boolean {
+    return this.#guard(() => this.#erasures() > 0);
+  }
+
+  #erasures(): number {
+    return Number(this.#statements.erasures.get()?.['erasures']);
   }
 
   vacuum(): Promise<number> {
@@ -116,6 +158,26 @@ export class SqliteStore implements RecordStore, StoreTransaction {
 
   close(): void {
     this.#guard(() => this.#database.close());
+    this.#mark.close();
+  }
+
+  /** Starts a new incarnation, because the file was set back by other means. */
+  renewIncarnation(): void {
+    this.#guard(() => renewIncarnation(this.#database, this.#mark));
+  }
+
+  /** A later program may have migrated the tables while this one runs. */
+  #assertVersion(): void {
+    const version = Number(this.#statements.version.get()?.['user_version']);
+    if (version !== schemaVersion) throw tooNew(this.#path, version, schemaVersion);
+  }
+
+  #writeMark(): void {
+    if (this.#changed === undefined) return;
+    const { row, isDeleted } = this.#changed;
+    const { incarnation, made, through, rewrites, epoch } = row;
+    const key = this.#changed.key ?? this.#key(row.session);
+    this.#mark.write({ incarnation, key, made, through, rewrites, epoch, isDeleted });
   }
 
   session(session: SessionId): SessionRow | undefined {
@@ -123,7 +185,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     if (pending !== undefined) return pending;
     return this.#guard(() => {
       const row = this.#statements.session.get(session) as SqliteSessionColumns | undefined;
-      if (row === undefined) this.#keys.delete(session);
+      if (row === undefined) this.#assertMissing(session);
       else this.#keys.set(session, row.key);
       const found = row && fromSqliteColumns(row);
       if (found !== undefined && this.#pending !== undefined) this.#readRows.set(session, found);
@@ -183,8 +245,9 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     return Number(this.#statements.nextEpoch.get()?.['count']);
   }
 
-  nextSession(): number {
-    return Number(this.#statements.nextSession.get()?.['count']);
+  nextSession(): NewSessionNumbers {
+    const row = this.#statements.nextSession.get();
+    return { made: Number(row?.['made']), incarnation: Number(row?.['incarnation']) };
   }
 
   putSession(row: SessionRow): void {
@@ -201,6 +264,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
       this.#statements.growSession.run(through, changed_at, lease, sum, this.#key(row.session));
     else this.#statements.putSession.run(fields);
     this.#readRows.set(row.session, row);
+    if (before === undefined || isAhead(row, before))
+      this.#changed = { row, key: undefined, isDeleted: false };
   }
 
   putProducer(row: ProducerRow): void {
@@ -244,6 +309,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   deleteSession(session: SessionId): void {
     this.#flush();
     const key = this.#key(session);
+    const row = this.#readRows.get(session);
+    if (row !== undefined) this.#changed = { row, key, isDeleted: true };
     for (const drop of this.#statements.dropSession) drop.run(key);
     this.#keys.delete(session);
     this.#readRows.delete(session);
@@ -253,8 +320,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#blobs.put(hash, bytes, now);
   }
 
+  /** Also notes that the transaction has erased content, so that a later process can finish it. */
   deleteUnusedBlobs(hashes: readonly string[]): void {
     this.#flush();
+    this.#statements.noteErasure.run();
     this.#blobs.dropUnused(hashes);
   }
 
@@ -268,10 +337,20 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     const known = this.#keys.get(session);
     if (known !== undefined) return known;
     const row = this.#statements.key.get(session);
-    if (row === undefined) return 0;
+    if (row === undefined) {
+      this.#assertMissing(session);
+      return 0;
+    }
     const key = Number(row['key']);
     this.#keys.set(session, key);
     return key;
+  }
+
+  /** Throws `corrupt` if the session exists: the index that did not find it is then damaged. */
+  #assertMissing(session: SessionId): void {
+    this.#keys.delete(session);
+    if (this.#statements.hiddenSession.get(session) !== undefined)
+      throw corruptRow('a session', { session }, 'its index entry is missing');
   }
 
   /** A number that changes when another connection commits. */
@@ -296,12 +375,20 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 }
 
+/** True if the commit of `after` can be told from `before` in the file. */
+function isAhead(after: SessionRow, before: SessionRow): boolean {
+  const { through, rewrites, epoch } = before;
+  return after.through > through || after.rewrites > rewrites || after.epoch > epoch;
+}
+
 /** Converts a row for a list. A damaged row must not hide the others. */
 function toListedRow(fields: SqliteSessionColumns): SessionRow {
   try {
     return fromSqliteColumns(fields);
   } catch (error) {
     if (!isMillraceError(error) || error.code !== 'corrupt') throw error;
-    return { ...newSession(String(fields.id) as SessionId, 0, 0), isDamaged: true };
+    const { incarnation } = fields;
+    const empty = newSession(String(fields.id) as SessionId, { made: 0, incarnation }, 0);
+    return { ...empty, isDamaged: true };
   }
 }

@@ -5,10 +5,15 @@ type StatementName =
   | 'commit'
   | 'rollback'
   | 'dataVersion'
+  | 'version'
   | 'key'
   | 'session'
+  | 'hiddenSession'
   | 'sessions'
   | 'sessionsWithWork'
+  | 'erasures'
+  | 'noteErasure'
+  | 'finishErasures'
   | 'nextEpoch'
   | 'nextSession'
   | 'putSession'
@@ -32,6 +37,7 @@ type StatementName =
   | 'unuseBlob'
   | 'dropUse'
   | 'usedBlobs'
+  | 'isBlobUsed'
   | 'dropBlob'
   | 'dropForgottenBlobs'
   | 'dropForgottenHolds';
@@ -42,6 +48,8 @@ export type Statements = { readonly [Name in StatementName]: StatementSync } & {
 
 const sessionColumns =
   'id, made, rewrites, through, created_at, changed_at, is_closed, epoch, lease, open_work, queued_commands, origin, sum';
+
+const incarnation = '(SELECT incarnation FROM counters) AS incarnation';
 
 const updates = sessionColumns
   .split(', ')
@@ -62,21 +70,33 @@ export function prepareStatements(database: DatabaseSync): Statements {
     commit: prepare('COMMIT'),
     rollback: prepare('ROLLBACK'),
     dataVersion: prepare('PRAGMA data_version'),
-    key: prepare('SELECT key FROM sessions WHERE id = ?'),
-    session: prepare(`SELECT key, ${sessionColumns} FROM sessions WHERE id = ?`),
+    version: prepare('PRAGMA user_version'),
+    key: prepare('SELECT key FROM log_sessions WHERE id = ?'),
+    session: prepare(
+      `SELECT key, ${sessionColumns}, ${incarnation} FROM log_sessions WHERE id = ?`,
+    ),
+    hiddenSession: prepare(
+      'SELECT 1 FROM log_sessions INDEXED BY sessions_again WHERE length(id) = length(?1) AND id = ?1',
+    ),
     sessions: prepare(
-      `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
+      `SELECT key, ${sessionColumns}, ${incarnation} FROM log_sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
     ),
     sessionsWithWork: prepare(
-      `SELECT key, ${sessionColumns} FROM sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT ?`,
+      `SELECT key, ${sessionColumns}, ${incarnation} FROM log_sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) AND is_closed = 0 AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT ?`,
     ),
+    erasures: prepare('SELECT erasures FROM counters'),
+    noteErasure: prepare('UPDATE counters SET erasures = erasures + 1'),
+    // Another process may have erased more since the checkpoint began.
+    finishErasures: prepare('UPDATE counters SET erasures = 0 WHERE erasures = ?'),
     nextEpoch: prepare('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
-    nextSession: prepare('UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS count'),
+    nextSession: prepare(
+      'UPDATE counters SET sessions = sessions + 1 RETURNING sessions AS made, incarnation',
+    ),
     putSession: prepare(
-      `INSERT INTO sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
+      `INSERT INTO log_sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
     ),
     growSession: prepare(
-      'UPDATE sessions SET through = ?, changed_at = ?, lease = ?, sum = ? WHERE key = ?',
+      'UPDATE log_sessions SET through = ?, changed_at = ?, lease = ?, sum = ? WHERE key = ?',
     ),
     producer: prepare('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
     putProducer: prepare('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
@@ -86,7 +106,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
       'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last > ? ORDER BY last',
     ),
     rest: prepare(
-      'SELECT through, EXISTS (SELECT 1 FROM chunks WHERE session = key AND last > ?) AS has_more FROM sessions WHERE key = ?',
+      'SELECT through, EXISTS (SELECT 1 FROM chunks WHERE session = key AND last > ?) AS has_more FROM log_sessions WHERE key = ?',
     ),
     overlapping: prepare(
       'SELECT first, last, sum, body FROM chunks WHERE session = ? AND last >= ? AND first <= ? ORDER BY last',
@@ -108,6 +128,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     unuseBlob: prepare('UPDATE blob_uses SET count = count - 1 WHERE session = ? AND hash = ?'),
     dropUse: prepare('DELETE FROM blob_uses WHERE session = ? AND hash = ? AND count <= 0'),
+    isBlobUsed: prepare('SELECT 1 FROM blob_uses WHERE hash = ? LIMIT 1'),
     usedBlobs: prepare('SELECT hash FROM blob_uses WHERE session = ?'),
     dropBlob: prepare(
       'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',
@@ -121,7 +142,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
       prepare('DELETE FROM producers WHERE session = ?'),
       prepare('DELETE FROM commands WHERE session = ?'),
       prepare('DELETE FROM blob_uses WHERE session = ?'),
-      prepare('DELETE FROM sessions WHERE key = ?'),
+      prepare('DELETE FROM log_sessions WHERE key = ?'),
     ],
   };
 }

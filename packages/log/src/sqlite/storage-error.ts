@@ -1,9 +1,14 @@
 import { isMillraceError } from '@millrace/core';
 import { LogError, type LogErrorCode } from '../contract/log-error.ts';
+import { readErrorOf } from './read-error.ts';
 
 type Meaning = readonly [LogErrorCode, string];
 
 const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
+const unreadable: Meaning = [
+  'storage',
+  'the disk could not read it, which may pass; check the disk, and try again before you restore a backup',
+];
 const locked: Meaning = ['storage', 'another program has locked it; close that program or wait'];
 
 /** Explanations for SQLite's primary result codes. */
@@ -46,9 +51,21 @@ export function storageError(error: unknown, path: string): Error {
     readonly errcode?: number;
     readonly code?: string;
   };
-  const meaning = meanings.get(errcode & 0xff) ?? otherMeanings.get(systemCode);
-  const [code, why] = meaning ?? ['storage', 'the store failed'];
-  const text = error instanceof Error ? error.message : String(error);
+  const errno = mayBeReadError(errcode) ? readErrorOf(path) : undefined;
+  const known = meanings.get(errcode & 0xff) ?? otherMeanings.get(systemCode);
+  const isUnreadable = errno !== undefined || errcode === corruptFileSystem;
+  const [code, why] = isUnreadable ? unreadable : (known ?? ['storage', 'the store failed']);
+  const reason = error instanceof Error ? error.message : String(error);
+  const text = errno === undefined ? reason : `${errno}: ${reason}`;
   const message = `Cannot use the log at ${path}: ${why} (${text})`;
-  return new LogError(code, message, { path, errcode }, { cause: error });
+  const place = { path, errcode, ...(errno !== undefined && { errno }) };
+  return new LogError(code, message, place, { cause: error });
+}
+
+/** SQLite's codes for a damaged page, and for a page that the disk could not read. */
+const corruptPage = 11;
+const corruptFileSystem = 10 | (33 << 8);
+
+function mayBeReadError(errcode: number): boolean {
+  return (errcode & 0xff) === corruptPage || errcode === corruptFileSystem;
 }

@@ -37,11 +37,17 @@ export interface StoreReader {
   blobsOf(session: SessionId): readonly string[];
 }
 
+/** The numbers that the store gives to a new session. */
+export interface NewSessionNumbers {
+  readonly made: number;
+  readonly incarnation: number;
+}
+
 export interface StoreTransaction extends StoreReader {
   /** Returns a higher number each time. A number is never used again, even after deletions. */
   nextEpoch(): number;
-  /** Like `nextEpoch`, for the generation number of a session. */
-  nextSession(): number;
+  /** The numbers of a new session: a generation number like `nextEpoch`, and the store's incarnation. */
+  nextSession(): NewSessionNumbers;
   putSession(row: SessionRow): void;
   putProducer(row: ProducerRow): void;
   putCommand(session: SessionId, key: string, row: CommandRow): void;

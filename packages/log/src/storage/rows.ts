@@ -8,6 +8,11 @@ export interface SessionRow {
    * deleted session is never confused with its successor.
    */
   readonly made: number;
+  /**
+   * The incarnation of the store when the row was read. All rows of a store have the same one. The
+   * store sets it; writing a row does not change it.
+   */
+  readonly incarnation: number;
   /** How many times existing records were changed. */
   readonly rewrites: number;
   /** The offset of the last record. */
@@ -36,6 +41,11 @@ export interface LeaseRow {
   readonly expiresAt: number;
   /** The process that holds the lease, if known. */
   readonly process: ProcessIdentity | undefined;
+  /**
+   * The incarnation in which the lease was taken. The holder's state belongs to it. Absent in leases
+   * that were stored before incarnations existed.
+   */
+  readonly incarnation?: number | undefined;
 }
 
 /** Identifies a process, so that its end can be detected on the same machine. */

@@ -1,14 +1,21 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
+import { incarnationText } from './incarnation.ts';
+import type { NewSessionNumbers } from './record-store.ts';
 import type { LeaseRow, Origin, SessionRow } from './rows.ts';
 
 /**
  * Returns the row of a session without records. `made` must be a number that no session had before.
  */
-export function newSession(session: SessionId, made: number, now: number): SessionRow {
+export function newSession(
+  session: SessionId,
+  { made, incarnation }: NewSessionNumbers,
+  now: number,
+): SessionRow {
   return {
     session,
     made,
+    incarnation,
     rewrites: 0,
     through: 0,
     createdAt: now,
@@ -23,10 +30,12 @@ export function newSession(session: SessionId, made: number, now: number): Sessi
 }
 
 export function sessionInfo(row: SessionRow): SessionInfo {
-  const { session, through, createdAt, changedAt, isClosed, lease, epoch, origin } = row;
+  const { session, through, createdAt, changedAt, isClosed, epoch, origin } = row;
+  const lease = currentLease(row);
   return {
     session,
     through,
+    incarnation: incarnationText(row),
     createdAt,
     changedAt,
     isClosed,
@@ -35,6 +44,14 @@ export function sessionInfo(row: SessionRow): SessionInfo {
     origin,
     ...(row.isDamaged && { isDamaged: row.isDamaged }),
   };
+}
+
+/**
+ * The lease of a session. A lease of an earlier incarnation does not count: the log was rewound, so
+ * its holder has read records that may not exist any more.
+ */
+export function currentLease({ lease, incarnation }: SessionRow): LeaseRow | undefined {
+  return (lease?.incarnation ?? incarnation) === incarnation ? lease : undefined;
 }
 
 /**
@@ -111,10 +128,12 @@ export function toColumns(row: SessionRow): SessionColumns {
   };
 }
 
-export function fromColumns(fields: SessionColumns): SessionRow {
+/** Converts stored columns to a row. `incarnation` is the one that the store has now. */
+export function fromColumns(fields: SessionColumns, incarnation: number): SessionRow {
   return {
     session: fields.id as SessionId,
     made: fields.made,
+    incarnation,
     rewrites: fields.rewrites,
     through: fields.through,
     createdAt: fields.created_at,

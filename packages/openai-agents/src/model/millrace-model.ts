@@ -12,6 +12,7 @@ import {
   UserError,
 } from '@openai/agents';
 import { toModelRequest } from '../request/to-model-request.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { toResponse } from '../response/to-response.ts';
 import { FoldedAnswer } from './answer.ts';
 import { retryAdvice, toSdkError } from './model-failure.ts';
@@ -36,6 +37,7 @@ export class MillraceModel implements Model {
   readonly #ids: Ids;
 
   constructor(provider: Pick<Provider, 'id' | 'stream'>, options: MillraceModelOptions = {}) {
+    assertKnownOptions('MillraceModel', options, { stream: true, ids: true });
     const { stream, ids = randomIds((bytes) => crypto.getRandomValues(bytes)) } = options;
     this.#provider = provider;
     this.#stream = stream;
@@ -120,6 +122,9 @@ export interface MillraceModelsOptions extends MillraceModelOptions, NamedProvid
  * provider }) })`. With `stream: runHooks(context)`, the answers are also streamed to a task.
  */
 export function millraceModels(options: MillraceModelsOptions): ModelProvider {
+  assertKnownOptions('millraceModels', options, {
+    ...{ provider: true, providers: true, stream: true, ids: true },
+  });
   const { provider, providers, ...rest } = options;
   return {
     getModel: (name) => new MillraceModel(findProvider({ provider, providers }, name), rest),

@@ -108,3 +108,11 @@ test('a recorded live stream is replayed in the same pieces at the same times', 
   );
   expect(instant.map(({ bytes }) => bytes)).toEqual(received.map(({ bytes }) => bytes));
 });
+
+test('unknown options are refused', () => {
+  const refusal = expect.objectContaining({ code: 'bad_option' });
+  expect(() => recordCassette({ secret: ['k'] } as object)).toThrow(refusal);
+  expect(() => recordCassette({ limits: { maxBytes: 1 } } as object)).toThrow(refusal);
+  const empty: Cassette = decodeCassette(encodeCassette({ exchanges: [] } as never));
+  expect(() => replayFetch(empty, { speeed: 2 } as object)).toThrow('Did you mean speed?');
+});

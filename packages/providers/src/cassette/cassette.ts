@@ -1,4 +1,4 @@
-import { MillraceError } from '@millrace/core';
+import { assertOptionNames, MillraceError, type OptionNames } from '@millrace/core';
 
 /**
  * Recorded HTTP traffic without secrets. The exchanges are in the order in which their requests
@@ -145,3 +145,14 @@ export type CassetteErrorCode =
  * or the exchange, request, method and path of a replay.
  */
 export class CassetteError extends MillraceError<CassetteErrorCode> {}
+
+/** Throws `bad_option` if the options are not an object, or have an unknown name. */
+export function assertCassetteOptions<Options extends object>(
+  of: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
+  assertOptionNames(of, options, names, (message, option) => {
+    return new CassetteError('bad_option', message, { path: option });
+  });
+}

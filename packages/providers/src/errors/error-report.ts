@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import { delayFromText } from './retry-delay.ts';
 import type { ErrorReport } from './wire-fault.ts';
 
 /** Finds the provider's error in a JSON body or message. Returns undefined if there is none. */
@@ -33,7 +32,7 @@ function nestedReport(error: JsonObject, body: JsonObject): ErrorReport {
     message: raw === undefined ? message : `${message} (${raw})`,
     codes: [...own.codes, ...details, ...(code === undefined ? [] : [code])],
     requestId: own.requestId ?? textIn(body, 'request_id'),
-    retryAfterMs: delayFromText(JSON.stringify(error)),
+    delayText: JSON.stringify(error),
   };
 }
 
@@ -41,7 +40,7 @@ function flatReport(error: JsonObject, message: string): ErrorReport {
   const codes = ['code', 'type', 'status'].flatMap((key) => textIn(error, key) ?? []);
   const status = ['code', 'status', 'status_code'].flatMap((key) => httpStatus(error[key]))[0];
   const requestId = textIn(error, 'request_id');
-  return { message, codes, status, requestId, retryAfterMs: delayFromText(message) };
+  return { message, codes, status, requestId, delayText: message };
 }
 
 function messageIn(error: JsonObject): string {

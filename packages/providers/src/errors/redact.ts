@@ -1,3 +1,5 @@
+import { isError } from './wire-fault.ts';
+
 /** A shorter text is probably a normal word. Removing it would make every message unreadable. */
 export const minSecretLength = 8;
 
@@ -84,18 +86,3 @@ export const keyPatterns: readonly RegExp[] = [
   keyPattern('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
   /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
 ];
-
-/**
- * True for errors, also from another realm or another copy of a class. Any object with a name and a
- * message counts.
- */
-export function isError(value: unknown): value is Error {
-  if (value instanceof Error) return true;
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    'name' in value &&
-    typeof value.name === 'string' &&
-    'message' in value &&
-    typeof value.message === 'string'
-  );
-}

@@ -9,8 +9,8 @@ export interface ErrorReport {
   /** The provider's code, type and status names. The first one is shown to the user. */
   readonly codes: readonly string[];
   readonly requestId?: string | undefined;
-  /** How long the provider asks the client to wait, in milliseconds. */
-  readonly retryAfterMs?: number | undefined;
+  /** The text in which the provider may ask the client to wait. */
+  readonly delayText?: string | undefined;
 }
 
 /**
@@ -37,4 +37,19 @@ export function fault(kind: ProviderErrorKind, message: string, code?: string): 
 /** Creates a fault for an error that somebody else threw. */
 export function faultBy(cause: unknown, kind: ProviderErrorKind, message: string): WireFault {
   return new WireFault({ message, codes: [] }, kind, { cause });
+}
+
+/**
+ * True for errors, also from another realm or another copy of a class. Any object with a name and a
+ * message counts.
+ */
+export function isError(value: unknown): value is Error {
+  if (value instanceof Error) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'message' in value &&
+    typeof value.message === 'string'
+  );
 }

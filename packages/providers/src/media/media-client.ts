@@ -18,9 +18,8 @@ import {
   type TransportOptions,
 } from '../transport/transport-options.ts';
 import { type ApiOptions, assertProviderOptions } from '../wire/api-options.ts';
-import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
+import { ErrorBuilder, readFailure, secretsOf } from '../wire/error-builder.ts';
 import { optionsFor } from '../wire/provider-options.ts';
-import { readFailure } from '../wire/response-reader.ts';
 
 /** Options of every model that does not chat. */
 export interface MediaTransportOptions

@@ -1,5 +1,6 @@
-import { type Cost, isDecimal, type Usage } from '@millrace/core';
+import type { Cost, Usage } from '@millrace/core';
 import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
+import { withDefaults } from './check-prices.ts';
 
 /** A usage, with the part of `cacheWrite` that has a long lifetime, if the provider reports it. */
 type BilledUsage = Usage & { readonly cacheWriteLong?: number | undefined };
@@ -31,21 +32,6 @@ export function costOf(usage: BilledUsage, prices: ModelPrices): Cost {
   return { amount: written(total, decimals + millionDigits), currency: prices.currency ?? 'USD' };
 }
 
-/**
- * Throws if a price is not an exact decimal. Otherwise the fault would appear at the end of the first
- * answer.
- */
-export function assertPrices(prices: ModelPrices, model: string): void {
-  const tiers = [prices, ...(prices.above ?? [])];
-  for (const [name, price] of tiers.flatMap((tier) => Object.entries(withDefaults(tier)))) {
-    if (typeof price === 'string' && isDecimal(price)) continue;
-    throw new TypeError(
-      `Cannot use the ${name} price ${String(price)} of ${model}: ` +
-        "use a decimal in quotes, such as '0.25', for a million tokens",
-    );
-  }
-}
-
 /** Adds the cost to a usage without one. A cost that the provider reported stays. */
 export function withCost(usage: Usage, prices: ModelPrices | 'reported' | undefined): Usage {
   const isKnown = prices !== undefined && prices !== 'reported' && usage.costs.length === 0;
@@ -75,12 +61,6 @@ function rates(usage: Usage, prices: ModelPrices): Readonly<Record<keyof TokenPr
     prices,
   );
   return withDefaults(tier);
-}
-
-function withDefaults(tier: TokenPrices): Readonly<Record<keyof TokenPrices, string>> {
-  const { input, output, cacheRead = input, cacheWrite = input, reasoning = output } = tier;
-  const { cacheWriteLong = cacheWrite } = tier;
-  return { input, output, cacheRead, cacheWrite, cacheWriteLong, reasoning };
 }
 
 function limitOf(prices: TokenPrices): number {

@@ -1,5 +1,5 @@
 import type { ModelInfo, ModelTable } from '../contract/model-info.ts';
-import { assertPrices } from './cost-of.ts';
+import { assertPrices } from './check-prices.ts';
 import { traitsText } from './data/traits.ts';
 import { joinInfo, tableOf } from './model-table.ts';
 

@@ -1,5 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
-import { limitContext } from '../tokens/limit-context.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
 import { chatCounters } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -52,7 +52,29 @@ export function openaiChat(given: ChatOptions): Provider {
     account: filesRequestTo(dialect, options),
     storedType: (type) => (takesFile(type, dialect) ? type : undefined),
   }));
-  return cutsRequests ? limitContext(uploading, { advice: ollamaAdvice }) : uploading;
+  return cutsRequests ? limitedOnDemand(uploading) : uploading;
+}
+
+/**
+ * Few servers cut requests, so the code that refuses long ones loads on demand. Without it, a request is
+ * sent as it is.
+ */
+function limitedOnDemand(provider: Provider): Provider {
+  let loading: Promise<Provider> | undefined;
+  const limited = () => {
+    loading ??= import('../tokens/limit-context.ts').then(
+      ({ limitContext }) => limitContext(provider, { advice: ollamaAdvice }),
+      () => {
+        loading = undefined;
+        return provider;
+      },
+    );
+    return loading;
+  };
+  const { stream, complete } = wrapProvider(provider, async function* (request, context) {
+    yield* (await limited()).stream(request, context);
+  });
+  return { ...provider, stream, complete };
 }
 
 const ollamaAdvice =

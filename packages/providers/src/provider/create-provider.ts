@@ -2,7 +2,6 @@ import { encodeTranscript, type JsonObject } from '@millrace/core';
 import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts';
-import { complete } from './complete.ts';
 
 /** Creates a provider from a stream function. `complete` is derived from it. */
 export function createProvider(
@@ -16,7 +15,11 @@ export function createProvider(
     id,
     model,
     stream,
-    complete: (request, options) => complete({ id, stream }, request, options),
+    complete: async (request, options) => {
+      // An agent streams, so this code loads on demand.
+      const { complete } = await import('./complete.ts');
+      return complete({ id, stream }, request, options);
+    },
     ...(describe && { describe }),
     ...(info && { info }),
   };

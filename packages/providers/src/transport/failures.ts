@@ -1,6 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { isError } from '../errors/redact.ts';
-import { WireFault } from '../errors/wire-fault.ts';
+import { isError, WireFault } from '../errors/wire-fault.ts';
 import type { DeadlineName } from './deadlines.ts';
 
 /** What ended a request from outside: the caller's abort signal, or a timeout. */

@@ -1,5 +1,3 @@
-import { createParser, type EventSourceParser, type ParseError } from 'eventsource-parser';
-
 interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
   /** Called with lines that are not SSE: before the next message, or at the end. */
@@ -34,8 +32,10 @@ const fieldName = 'data: ';
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #lines: LineBuffer;
-  readonly #parser: EventSourceParser;
   readonly #options: SseReaderOptions;
+  /** The event so far. Its data is undefined before the first `data` line. */
+  #data: string | undefined;
+  #event: string | undefined;
   /** A server that fails late can send a bare JSON body over several lines. */
   #stray = '';
   #problem: SseError | undefined;
@@ -43,11 +43,6 @@ export class SseReader {
   constructor(options: SseReaderOptions) {
     this.#options = options;
     this.#lines = new LineBuffer(options.maxEventLength + fieldName.length);
-    this.#parser = createParser({
-      maxBufferSize: options.maxEventLength,
-      onEvent: ({ event, data }) => this.#onEvent(data, event),
-      onError: (error) => this.#onError(error),
-    });
   }
 
   feed(bytes: Uint8Array): void {
@@ -62,28 +57,67 @@ export class SseReader {
   }
 
   #feedText(text: string): void {
-    this.#parser.feed(this.#lines.take(text));
+    const lines = this.#lines.take(text);
+    for (let start = 0; start < lines.length && this.#problem === undefined; ) {
+      const end = lines.indexOf('\n', start);
+      if (start === end) this.#endEvent();
+      else this.#readLine(lines, start, end);
+      start = end + 1;
+    }
     if (this.#lines.isTooLong) this.#problem ??= this.#tooLong();
     if (this.#problem !== undefined) throw this.#problem;
   }
 
-  #onEvent(data: string, event: string | undefined): void {
-    if (this.#problem !== undefined) return;
-    if (data.length > this.#options.maxEventLength) {
-      this.#problem = this.#tooLong();
+  #readLine(lines: string, start: number, end: number): void {
+    // Nearly all lines are data, so these are read without a copy of the line.
+    if (lines.startsWith('data:', start)) {
+      this.#addData(lines.slice(valueStart(lines, start + 'data:'.length), end));
       return;
     }
+    const line = lines.slice(start, end);
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(valueStart(line, colon + 1));
+    switch (field) {
+      case 'data':
+        return this.#addData(value);
+      case 'event':
+        this.#event = value || undefined;
+        return;
+      // Comments, and fields that only a browser's own reader needs.
+      case '':
+      case 'id':
+      case 'retry':
+        return;
+      case 'error':
+        this.#problem = new SseError('error_field', value);
+        return;
+      default:
+        this.#addStray(line);
+    }
+  }
+
+  #addData(value: string): void {
+    const data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    if (data.length > this.#options.maxEventLength) this.#problem = this.#tooLong();
+    this.#data = data;
+  }
+
+  #endEvent(): void {
+    const data = this.#data;
+    const event = this.#event;
+    this.#data = undefined;
+    this.#event = undefined;
+    if (data === undefined) return;
     const isComment = data === '' ? event !== 'error' : data.startsWith(':');
     if (isComment) return;
     this.#emitStray();
     this.#options.onMessage(data, event);
   }
 
-  #onError({ type, field, value, line = '' }: ParseError): void {
-    if (type === 'invalid-retry') return;
+  #addStray(line: string): void {
     const isTooLong = this.#stray.length + line.length > this.#options.maxEventLength;
-    if (field === 'error') this.#problem ??= new SseError('error_field', value ?? '');
-    else if (type === 'max-buffer-size-exceeded' || isTooLong) this.#problem ??= this.#tooLong();
+    if (isTooLong) this.#problem = this.#tooLong();
     else this.#stray += `${line}\n`;
   }
 
@@ -100,10 +134,12 @@ export class SseReader {
   }
 }
 
-/**
- * Collects text into whole lines. The parser would drop the start of a line that cannot become a
- * field, and with it the errors that servers write into their streams.
- */
+/** One space after the colon does not belong to the value. */
+function valueStart(text: string, afterColon: number): number {
+  return text.charAt(afterColon) === ' ' ? afterColon + 1 : afterColon;
+}
+
+/** Collects text into whole lines. */
 export class LineBuffer {
   readonly #maxLength: number;
   /**

@@ -12,8 +12,7 @@ import { isObject } from '../json/fields.ts';
 import { HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { Transport } from '../transport/transport-options.ts';
-import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
-import { readFailure } from '../wire/response-reader.ts';
+import { ErrorBuilder, readFailure, secretsOf } from '../wire/error-builder.ts';
 
 /** The files API of one provider. */
 export interface FileApi {

@@ -1,4 +1,4 @@
-import { ProtocolError } from '@millrace/core';
+import { ProtocolError, parseJson } from '@millrace/core';
 import {
   ProviderError,
   type ProviderErrorKind,
@@ -8,11 +8,12 @@ import { errorKindOf, errorKindOfEmptyBody } from '../errors/error-kind.ts';
 import { clip, messageFor, messageForUnsent } from '../errors/error-message.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { minSecretLength, redact, redactError } from '../errors/redact.ts';
-import { delayFromHeaders, delayUntilReset } from '../errors/retry-delay.ts';
-import { type ErrorReport, WireFault } from '../errors/wire-fault.ts';
+import { delayFromHeaders, delayFromText, delayUntilReset } from '../errors/retry-delay.ts';
+import { type ErrorReport, fault, WireFault } from '../errors/wire-fault.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted, type Interruption, NetworkFailure } from '../transport/failures.ts';
+import { type HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { SseError } from '../transport/sse-reader.ts';
 
@@ -114,7 +115,7 @@ export class ErrorBuilder {
       codes = [],
       status,
       requestId,
-      retryAfterMs,
+      delayText,
       retry,
     }: Partial<ErrorReport> & { readonly retry?: RetryAdvice } = {},
   ): ProviderError {
@@ -125,7 +126,7 @@ export class ErrorBuilder {
       status: status ?? this.#failedStatus,
       providerCode: this.#redactedText(codes[0]),
       requestId: this.#redactedText(requestId ?? sentId),
-      retryAfterMs: this.#delay(kind, retryAfterMs),
+      retryAfterMs: this.#delay(kind, delayText),
       retry: retry ?? this.#retryAdvice(kind),
       cause,
     });
@@ -149,7 +150,8 @@ export class ErrorBuilder {
   }
 
   /** The headers of a successful response do not ask the client to wait. */
-  #delay(kind: ProviderErrorKind, reportedDelay: number | undefined): number | undefined {
+  #delay(kind: ProviderErrorKind, text: string | undefined): number | undefined {
+    const reportedDelay = text === undefined ? undefined : delayFromText(text);
     if (this.response === undefined || this.response.ok) return reportedDelay;
     const { headers } = this.response;
     const nowMs = this.#clock.now();
@@ -172,6 +174,32 @@ export class ErrorBuilder {
   get #failedStatus(): number | undefined {
     return this.response === undefined || this.response.ok ? undefined : this.response.status;
   }
+}
+
+const maxErrorBodyBytes = 2 ** 16;
+
+/** How long to wait for the body of an error response. The status alone is often enough. */
+const errorBodyMs = 5000;
+
+/** Reads the error of a response with an error status. */
+export async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
+  const { status } = response;
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return redirectFault(response);
+  }
+  exchange.drainFor(errorBodyMs);
+  const { text } = await readText(exchange, maxErrorBodyBytes);
+  const parsed = parseJson(text);
+  const report = errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
+  return new WireFault({ ...report, status });
+}
+
+/** The query of the target can contain secrets, so the message leaves it out. */
+function redirectFault({ status, headers, url }: Response): WireFault {
+  const target = URL.parse(headers.get('location') ?? '', url || undefined);
+  const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
+  const found = `the address redirects${where} (status ${status})`;
+  return fault('invalid_request', `${found}; use its target as base URL`);
 }
 
 /** The host and port, if the server is on this machine. A refused port of another host may recover. */

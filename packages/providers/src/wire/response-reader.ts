@@ -1,12 +1,4 @@
-import {
-  type Delta,
-  type DeltaWriter,
-  type JsonValue,
-  type Part,
-  type PartStart,
-  parseJson,
-  type Stop,
-} from '@millrace/core';
+import type { Delta, DeltaWriter, JsonValue, Part, PartStart, Stop, Usage } from '@millrace/core';
 import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
@@ -14,7 +6,6 @@ import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
-import { withCost } from '../models/cost-of.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { Interrupted } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
@@ -22,8 +13,8 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import { SseReader } from '../transport/sse-reader.ts';
 import type { Transport } from '../transport/transport-options.ts';
 import { checkRequest } from './check-request.ts';
-import { ErrorBuilder, secretsOf } from './error-builder.ts';
-import { bodyLength, completeUsage, textLength } from './response-end.ts';
+import { completeUsage, textLength } from './response-end.ts';
+import { type FailedExchange, failureOf, responseError } from './response-error.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 import type { FrameReader, ReaderContext, Wire, WireReader } from './wire.ts';
 
@@ -36,7 +27,7 @@ export class ResponseReader {
   #frames: FrameReader;
   readonly #templates = new TemplateMatcher();
   readonly #maxEventLength: number;
-  readonly #errors: ErrorBuilder;
+  readonly #exchanged: FailedExchange;
   #http: HttpRequest | undefined;
   #messages = 0;
   #writtenLength = 0;
@@ -50,7 +41,7 @@ export class ResponseReader {
     this.#context = context;
     this.#writer = context.writer;
     this.#maxEventLength = transport.maxEventLength;
-    this.#errors = new ErrorBuilder(wire.provider, transport.clock);
+    this.#exchanged = { provider: wire.provider, clock: transport.clock };
     this.#frames = this.#createFrames();
   }
 
@@ -66,13 +57,10 @@ export class ResponseReader {
     const built = httpRequestFor(this.#wire, this.#context.request);
     this.#http = built;
     this.#reader = this.#wire.reader(this.#context);
-    this.#errors.redactSecrets(secretsOf(built));
-    const http = await this.#authorized(built, exchange);
-    this.#errors.sentLength = () => bodyLength(http.body);
-    this.#errors.url = http.url;
-    const response = await exchange.open(http);
-    this.#errors.response = response;
-    if (!response.ok) throw await readFailure(response, exchange);
+    this.#exchanged.http = built;
+    const response = await exchange.open(await this.#authorized(built, exchange));
+    this.#exchanged.response = response;
+    if (!response.ok) throw await failureOf(response, exchange);
     const type = response.headers.get('content-type') ?? '';
     if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWholeBody(exchange);
     else if (/\btext\/html\b/i.test(type)) throw webPageFault();
@@ -104,15 +92,15 @@ export class ResponseReader {
   async reopen(exchange: HttpExchange, http: HttpRequest): Promise<void> {
     this.#frames = this.#createFrames();
     const response = await exchange.open(await this.#authorized(http, exchange));
-    this.#errors.response = response;
-    if (!response.ok) throw await readFailure(response, exchange);
+    this.#exchanged.response = response;
+    if (!response.ok) throw await failureOf(response, exchange);
   }
 
   async #authorized(http: HttpRequest, exchange: HttpExchange): Promise<HttpRequest> {
     const { authorize } = this.#wire;
     if (authorize === undefined) return http;
     const authorized = await exchange.wait(authorize(http));
-    this.#errors.redactSecrets(secretsOf(authorized));
+    this.#exchanged.http = authorized;
     return authorized;
   }
 
@@ -132,15 +120,18 @@ export class ResponseReader {
   }
 
   /** Returns the last step after the body ended. Throws if the answer is not complete. */
-  finish(): StreamStep {
+  async finish(): Promise<StreamStep> {
     this.#isEnding = true;
     this.#frames.end();
     if (this.#reader.progress === 'reading') throw this.#truncated();
     const stop = this.#reader.finish();
     const deltas = this.take();
     const ignored = ignoredToolChoice(stop, this.#context.request, this.#calledTools);
-    if (ignored === undefined) return { deltas, end: { stop, ...this.#endDetails() } };
-    const { deltas: more, end } = this.fail(fault('model_output_invalid', ignored), undefined);
+    if (ignored === undefined) return { deltas, end: { stop, ...(await this.#endDetails()) } };
+    const { deltas: more, end } = await this.fail(
+      fault('model_output_invalid', ignored),
+      undefined,
+    );
     return { deltas: [...deltas, ...more], end };
   }
 
@@ -150,35 +141,51 @@ export class ResponseReader {
   }
 
   /** Returns the last step of a response that failed, was cut off or was aborted. */
-  fail(thrown: unknown, signal: AbortSignal | undefined): StreamStep {
-    const error = this.#errors.build(thrown, signal);
+  async fail(thrown: unknown, signal: AbortSignal | undefined): Promise<StreamStep> {
+    const error = await responseError(this.#exchanged, thrown, signal);
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
     closeParts(this.#writer, reason === 'aborted' ? 'aborted' : 'cut');
     const deltas = this.take();
     const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
     const stop: Stop = { reason, ...raw, cause: error.kind };
-    return { deltas, end: { stop, ...this.#endDetails(this.#mayHaveCost(thrown)), error } };
+    const details = await this.#endDetails(this.#mayHaveCost(thrown));
+    return { deltas, end: { stop, ...details, error } };
   }
 
   /** A rejected request costs nothing. A request that was interrupted may have been processed. */
   #mayHaveCost(thrown: unknown): boolean {
-    const { response } = this.#errors;
+    const { response } = this.#exchanged;
     return response === undefined ? thrown instanceof Interrupted : response.ok;
   }
 
-  #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
+  async #endDetails(mayHaveCost = true): Promise<Omit<ResponseEnd, 'stop'>> {
     const { usage, ...reported } = this.#reader.details;
     const { model, responseId } = reported;
     const details = toDetails(reported);
     const sentLength = () => this.#sentLength(mayHaveCost);
     const total = completeUsage(usage, sentLength, this.#writtenLength);
     return {
-      usage: withCost(total, this.#wire.info?.prices),
+      usage: await this.#withCost(total),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
       ...(details === undefined ? {} : { details }),
       ...(this.#http?.warnings?.length ? { warnings: this.#http.warnings } : {}),
     };
+  }
+
+  /**
+   * Without prices no cost is computed, so the code loads on demand. A page that is offline may not be
+   * able to load it. The cost is unknown then, which ends a run that has a maximum cost.
+   */
+  async #withCost(usage: Usage): Promise<Usage> {
+    const prices = this.#wire.info?.prices;
+    if (prices === undefined || prices === 'reported') return usage;
+    try {
+      const { withCost } = await import('../models/cost-of.ts');
+      return withCost(usage, prices);
+    } catch {
+      return usage;
+    }
   }
 
   #sentLength(mayHaveCost: boolean): number {
@@ -291,32 +298,6 @@ function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
       ? error
       : faultBy(error, 'invalid_request', 'the request cannot be written');
   }
-}
-
-const maxErrorBodyBytes = 2 ** 16;
-
-/** How long to wait for the body of an error response. The status alone is often enough. */
-const errorBodyMs = 5000;
-
-/** Reads the error of a response with an error status. */
-export async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
-  const { status } = response;
-  if (status === 0 || (status >= 300 && status < 400)) {
-    return redirectFault(response);
-  }
-  exchange.drainFor(errorBodyMs);
-  const { text } = await readText(exchange, maxErrorBodyBytes);
-  const parsed = parseJson(text);
-  const report = errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
-  return new WireFault({ ...report, status });
-}
-
-/** The query of the target can contain secrets, so the message leaves it out. */
-function redirectFault({ status, headers, url }: Response): WireFault {
-  const target = URL.parse(headers.get('location') ?? '', url || undefined);
-  const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
-  const found = `the address redirects${where} (status ${status})`;
-  return fault('invalid_request', `${found}; use its target as base URL`);
 }
 
 /** Stands in until the request is sent. */

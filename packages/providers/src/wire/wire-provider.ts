@@ -131,9 +131,9 @@ async function* streamWire(
       exchange.recordContent();
       yield { deltas };
     }
-    last = reading.finish();
+    last = await reading.finish();
   } catch (error) {
-    last = reading.fail(error, signal);
+    last = await reading.fail(error, signal);
   } finally {
     exchange?.close();
     if (signal.aborted) stopResponse(transport, reading.cancellation);

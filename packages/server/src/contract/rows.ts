@@ -17,6 +17,19 @@ export interface Row {
   readonly data: JsonObject;
 }
 
+/** A row as a store keeps it, with its texts unparsed. Backups contain it. */
+export interface StoredRow {
+  readonly table: string;
+  readonly id: string;
+  readonly version: number;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** JSON of the keys and of the document. */
+  readonly keys: string;
+  readonly data: string;
+}
+
 /** Selects and sorts the rows of a table. */
 export interface RowQuery {
   /** Keys that a row must have, with these values. Default: all rows. */

@@ -17,6 +17,8 @@ const statusCodes = {
   conflict: [409, -32603],
   /** The offset never existed, or it was deleted. */
   gone: [410, -32602],
+  /** The log was rewound since the cursor was sent. The client must read from the start. */
+  rewound: [410, -32602],
   too_large: [413, -32600],
   unsupported_media_type: [415, -32600],
   misdirected: [421, -32603],

@@ -48,6 +48,7 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
     no_session: 'not_found',
     session_closed: 'bad_state',
     bad_offset: 'gone',
+    rewound: 'rewound',
     bad_records: 'invalid',
     closed: 'unavailable',
   },

@@ -28,6 +28,12 @@ interface DigestResult {
   readonly isWhole: boolean;
 }
 
+/** A digest and the incarnation of its session. */
+interface CachedDigest {
+  readonly incarnation: string | undefined;
+  readonly state: DigestState;
+}
+
 /**
  * Digests of sessions, folded from their logs. They are kept only in memory; the log is the only
  * stored source.
@@ -35,7 +41,7 @@ interface DigestResult {
 export class DigestCache {
   readonly #log: Log;
   /** The most recently used session is last. */
-  readonly #states = new Map<SessionId, DigestState>();
+  readonly #states = new Map<SessionId, CachedDigest>();
 
   constructor(log: Log) {
     this.#log = log;
@@ -44,22 +50,22 @@ export class DigestCache {
   async read(session: SessionId): Promise<DigestResult> {
     const info = await this.#log.info(session);
     const cached = this.#states.get(session);
-    // A session that was deleted and created again is shorter than its cached digest.
-    const isKnown = cached !== undefined && cached.through <= (info?.through ?? 0);
-    let state = isKnown ? cached : emptyDigest;
-    const through = info?.through ?? 0;
+    const { incarnation, through = 0 } = info ?? {};
+    // A session that was rewound, or deleted and created again, has other records.
+    let state = cached?.incarnation === incarnation ? (cached?.state ?? emptyDigest) : emptyDigest;
     for (let pages = 0; pages < maxPages && state.through < through; pages++) {
-      const page = await this.#log.read(session, { from: state.through, maxBytes: pageBytes });
+      const from = state.through;
+      const page = await this.#log.read(session, { from, incarnation, maxBytes: pageBytes });
       if (page.through <= state.through) break;
       state = { ...foldDigest(state, page.records), through: page.through };
     }
-    this.#remember(session, state);
+    this.#remember(session, { incarnation, state });
     return { state, isWhole: state.through >= through };
   }
 
-  #remember(session: SessionId, state: DigestState): void {
+  #remember(session: SessionId, digest: CachedDigest): void {
     this.#states.delete(session);
-    this.#states.set(session, state);
+    this.#states.set(session, digest);
     const [oldest] = this.#states.keys();
     if (this.#states.size > maxCached && oldest !== undefined) this.#states.delete(oldest);
   }

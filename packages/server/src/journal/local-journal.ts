@@ -10,7 +10,14 @@ import {
   sessionId,
   type TraceContext,
 } from '@millrace/core';
-import { type Clock, type Driver, type Log, LogError } from '@millrace/log';
+import {
+  type Clock,
+  type Driver,
+  type Log,
+  LogError,
+  type SessionFold,
+  sessionStates,
+} from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { journalClosed, journalError, turnFinished } from './journal-errors.ts';
@@ -45,6 +52,9 @@ export interface JournalOptions {
   readonly onIdle?: (() => void) | undefined;
 }
 
+/** The journal's state as a fold that the log keeps beside the session state. */
+const journalFold: SessionFold<JournalState> = { initial: emptyJournalState, apply: foldJournal };
+
 /** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
 
@@ -67,6 +77,8 @@ export class LocalJournal implements TaskJournal {
   readonly #idleMs: number;
   #folder: Folder;
   #state: JournalState = emptyJournalState;
+  /** The incarnation of the folded records. Undefined before the session was read. */
+  #incarnation: string | undefined;
   /** The lease, or the pending request for it. */
   #driver: Promise<Driver> | undefined;
   #turn: JournalTurn | undefined;
@@ -206,9 +218,15 @@ export class LocalJournal implements TaskJournal {
   async #open(): Promise<Driver> {
     const { holder = 'server', repairsOnOpen = true, onRepaired, leaseWaitMs = 0 } = this.#options;
     await this.#released;
+    await this.#start();
     const { through: from } = this.#folder.state;
     const wait = { ...this.#options, leaseWaitMs };
-    const driver = await takeLease(this.#session, { holder, from }, wait);
+    const options = { holder, from, incarnation: this.#incarnation };
+    const driver = await takeLease(this.#session, options, wait).catch((error: unknown) => {
+      this.#restartIfRewound(error);
+      throw error;
+    });
+    this.#incarnation = driver.incarnation;
     try {
       this.#apply(await driver.append([]));
       const repairs = repairsOnOpen ? repairDrafts(this.#folder.state, this.#state) : [];
@@ -241,13 +259,43 @@ export class LocalJournal implements TaskJournal {
       await this.append([]);
       return;
     }
+    await this.#start();
     const { log } = this.#options;
     for (;;) {
-      const { through } = this.#folder.state;
-      const page = await log.read(this.#session, { from: through }).catch(undefinedIfMissing);
-      if (page === undefined || page.through <= through) return;
+      const { through: from } = this.#folder.state;
+      const incarnation = this.#incarnation;
+      const page = await log.read(this.#session, { from, incarnation }).catch(undefinedIfMissing);
+      if (page === undefined || page.through <= from) return;
       this.#apply(page);
     }
+  }
+
+  /** Starts from the state that the process keeps of the session, instead of from its first record. */
+  async #start(): Promise<void> {
+    if (this.#incarnation !== undefined) return;
+    const states = sessionStates(this.#options.log);
+    const loaded = await states.load(this.#session, journalFold).catch(undefinedIfMissing);
+    if (loaded === undefined || this.#incarnation !== undefined) return;
+    this.#folder = new Folder(loaded.state);
+    this.#state = loaded.value;
+    this.#incarnation = loaded.incarnation;
+  }
+
+  /** The next use reads the session again from its start. */
+  #restartIfRewound(error: unknown): void {
+    if (!isMillraceError(error) || error.code !== 'rewound') return;
+    sessionStates(this.#options.log).forget(this.#session);
+    this.#folder = new Folder(this.#session);
+    this.#state = emptyJournalState;
+    this.#incarnation = undefined;
+  }
+
+  /** Keeps the state for the next journal of the task. */
+  #keep(): void {
+    const incarnation = this.#incarnation;
+    if (incarnation === undefined) return;
+    const kept = { state: this.#folder.state, value: this.#state, incarnation };
+    sessionStates(this.#options.log).keep(journalFold, kept);
   }
 
   #dropDriver(): void {
@@ -267,6 +315,7 @@ export class LocalJournal implements TaskJournal {
     const driver = this.#driver;
     this.#dropDriver();
     if (driver === undefined) return;
+    this.#keep();
     this.#released = driver.then((held) => held.release()).catch(() => {});
     await this.#released;
   }

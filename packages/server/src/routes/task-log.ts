@@ -14,6 +14,7 @@ import {
   StreamReply,
 } from '../http/route.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
+import { isCursor } from '../stream/frames/cursor.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
 const streamQuery = z.object({
@@ -27,8 +28,6 @@ const streamQuery = z.object({
 const streamReply = z.string();
 
 const eventStreamType = 'text/event-stream';
-
-const cursorPattern = /^\d{1,15}(?:\.\d{1,9})?$/;
 
 /** Types that a browser may display, because they cannot run code. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
@@ -125,14 +124,21 @@ export const taskLogRoutes: readonly Route[] = [
     path: '/tasks/{task_id}/records',
     summary: 'List the records of the log of a task from an offset, without merging',
     params: taskIdParams,
-    query: z.object({ from: z.int().min(0).default(0) }),
+    query: z.object({
+      from: z.int().min(0).default(0),
+      /** What follows the hyphen in the ids of the stream. Without it, a rewound log is not noticed. */
+      incarnation: z
+        .string()
+        .regex(/^[0-9a-z]{1,32}$/)
+        .optional(),
+    }),
     reply: z.object({ after: z.int(), through: z.int(), records: z.array(jsonObjectSchema) }),
-    async handle({ params, query: { from } }, { service, log }) {
+    async handle({ params, query: { from, incarnation } }, { service, log }) {
       const { id } = await service.tasks.get({ id: params.task_id });
       const session = sessionId(id);
       const isKnown = from > 0 || (await log.info(session)) !== undefined;
       const batch = isKnown
-        ? await log.read(session, { from, maxBytes: pageBytes })
+        ? await log.read(session, { from, incarnation, maxBytes: pageBytes })
         : { after: 0, through: 0, records: [] };
       const bytes = Buffer.from(encodeBatch(batch));
       return new StreamReply(async (response) => {
@@ -183,9 +189,9 @@ async function openStream(
 /** The header takes precedence, because a reconnecting client has a later cursor in it. */
 function readCursor(header: string | string[] | undefined, requested: string | undefined) {
   const from = header === undefined || header === '' ? requested : String(header);
-  if (from === undefined || cursorPattern.test(from)) return from;
+  if (from === undefined || isCursor(from)) return from;
   const message =
-    'Cannot resume from this cursor: a cursor is the id of an event, such as 12 or 12.1. Omit it to start with the current state';
+    'Cannot resume from this cursor: a cursor is the id of an event. Omit it to start with the current state';
   throw new ServerError('invalid', message);
 }
 

@@ -2,7 +2,7 @@ import type { Batch } from '@millrace/core';
 import { encodeComment } from '@millrace/core/streams';
 import type { Clock } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
-import type { Cursor } from './frames/cursor.ts';
+import { type Cursor, idEndOf } from './frames/cursor.ts';
 import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
 import { FrameRing } from './frames/frame-ring.ts';
 import type { StreamLimits } from './stream-limits.ts';
@@ -34,6 +34,7 @@ export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
 /** One view of a feed. Frames are encoded once and written to all subscribers. */
 export class Channel {
   readonly view: FrameView;
+  readonly #idEnd: string;
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
   readonly #ring: FrameRing;
@@ -47,11 +48,17 @@ export class Channel {
   #lastPublishedAt: number;
   #stopHeartbeat: () => void;
 
-  constructor(view: FrameView, through: number, limits: StreamLimits, clock: Clock) {
+  constructor(
+    view: FrameView,
+    { through, incarnation }: { readonly through: number; readonly incarnation: string },
+    limits: StreamLimits,
+    clock: Clock,
+  ) {
     this.view = view;
     this.#limits = limits;
     this.#clock = clock;
-    this.#ring = new FrameRing(limits.ringBytes, through);
+    this.#idEnd = idEndOf(incarnation);
+    this.#ring = new FrameRing(limits.ringBytes, through, this.#idEnd);
     this.#lastPublishedAt = clock.now();
     this.#stopHeartbeat = this.#nextHeartbeat(limits.heartbeatMs);
   }
@@ -80,8 +87,8 @@ export class Channel {
 
   publish(batch: Batch, steps: readonly Step[]): void {
     const { pieceBytes } = this.#limits;
-    for (const chunk of encodeChunks(this.view, batch, steps, { pieceBytes }))
-      this.#publishChunk(chunk);
+    const options = { pieceBytes, idEnd: this.#idEnd };
+    for (const chunk of encodeChunks(this.view, batch, steps, options)) this.#publishChunk(chunk);
     for (const subscriber of this.#behind) this.#checkLag(subscriber);
     for (const subscriber of [...this.#waiting]) subscriber.resume();
   }

@@ -129,11 +129,15 @@ export class History {
 }
 
 /** Loads the history of a session up to an offset. */
-export async function loadHistory(log: Log, session: SessionId, through: number): Promise<History> {
+export async function loadHistory(
+  log: Log,
+  session: SessionId,
+  { through, incarnation }: { readonly through: number; readonly incarnation: string },
+): Promise<History> {
   const history = new History(session);
   while (history.state.through < through) {
     const after = history.state.through;
-    const page = await log.read(session, { from: after });
+    const page = await log.read(session, { from: after, incarnation });
     const records = page.records.filter(({ offset }) => offset <= through);
     history.add({
       after,

@@ -10,12 +10,19 @@ import {
 import type { Clock, Log } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
 import { isAppend, mergeAdjacent } from './exact-batch.ts';
-import { type Cursor, cursorId } from './frames/cursor.ts';
+import { type Cursor, cursorId, idEndOf } from './frames/cursor.ts';
 import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
 import { type History, historyGap } from './history.ts';
 
 /** Approximate size of one replay. A client that is further behind continues from its end. */
 const replayLength = 2 ** 18;
+
+/** The records to replay. */
+interface LogRange {
+  readonly cursor: Cursor;
+  readonly through: number;
+  readonly incarnation: string;
+}
 
 /**
  * Replays the log after a cursor, up to `through` or less. Returns undefined if the history has not
@@ -25,28 +32,43 @@ export async function replayLog(
   log: Log,
   view: FrameView,
   history: History,
-  { cursor, through }: { readonly cursor: Cursor; readonly through: number },
+  { cursor, through, incarnation }: LogRange,
 ): Promise<FrameChunk | undefined> {
   const { offset, k } = cursor;
   const seen = k === undefined ? offset : offset - 1;
   const state = history.stateBefore(seen);
-  const { records, end } = await readUpTo(log, state, seen, through);
+  const range = { session: state.session, from: state.through, seen, through, incarnation };
+  const { records, end } = await readUpTo(log, range);
   if (end > history.state.through) return undefined;
   const isSeen = (record: LogRecord) => record.offset <= seen;
   const skip = k === undefined ? undefined : { offset, id: cursorId(cursor) };
   const later = records.filter((record) => !isSeen(record));
-  return replay(view, { state, seen: records.filter(isSeen), later, after: seen, end, skip });
+  const idEnd = idEndOf(incarnation);
+  return replay(view, {
+    state,
+    seen: records.filter(isSeen),
+    later,
+    after: seen,
+    end,
+    skip,
+    idEnd,
+  });
 }
 
 /** Replays for a client without a cursor. Finished turns are settled. */
-export function replaySettled(view: FrameView, history: History, after: number): FrameChunk {
+export function replaySettled(
+  view: FrameView,
+  history: History,
+  { after, incarnation }: { readonly after: number; readonly incarnation: string },
+): FrameChunk {
   const { records, state } = history;
   const start = records.findIndex(({ offset }) => offset > after);
   const later = start < 0 ? [] : takeUpToLength(records, start, history);
   const seen = start < 0 ? records : records.slice(0, start);
   const isAll = start < 0 || start + later.length === records.length;
   const end = isAll ? state.through : (later.at(-1)?.offset ?? state.through);
-  return replay(view, { state: emptyState(state.session), seen, later, after, end });
+  const idEnd = idEndOf(incarnation);
+  return replay(view, { state: emptyState(state.session), seen, later, after, end, idEnd });
 }
 
 interface ReplayInput {
@@ -55,15 +77,17 @@ interface ReplayInput {
   readonly later: readonly LogRecord[];
   readonly after: number;
   readonly end: number;
+  readonly idEnd: string;
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
 function replay(view: FrameView, input: ReplayInput): FrameChunk {
-  const { later, after, end, skip } = input;
+  const { later, after, end, skip, idEnd } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
   // A view of raw batches does not need the states around the records.
   const steps = view.batch === undefined ? stepsOf(input, batch) : [];
-  const [chunk] = encodeChunks(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
+  const options = { pieceBytes: Number.POSITIVE_INFINITY, skip, idEnd };
+  const [chunk] = encodeChunks(view, batch, steps, options);
   return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
 }
 
@@ -90,20 +114,26 @@ function foldBatch(folder: Folder, batch: Batch, steps?: Step[]): void {
   throw historyGap(folder.state.session, batch.after);
 }
 
+interface ReadRange {
+  readonly session: SessionId;
+  readonly from: number;
+  readonly seen: number;
+  readonly through: number;
+  readonly incarnation: string;
+}
+
 /**
  * Reads the records after a state, up to an offset or until there are enough. Settled turns are not
  * split.
  */
 async function readUpTo(
   log: Log,
-  { session, through: from }: { readonly session: SessionId; readonly through: number },
-  seen: number,
-  through: number,
+  { session, from, seen, through, incarnation }: ReadRange,
 ): Promise<{ readonly records: readonly LogRecord[]; readonly end: number }> {
   const read: LogRecord[] = [];
   let cursor = from;
   while (cursor < through && cursor <= seen) {
-    const page = await log.read(session, { from: cursor, maxBytes: replayLength });
+    const page = await log.read(session, { from: cursor, incarnation, maxBytes: replayLength });
     for (const record of page.records) read.push(record);
     if (page.through <= cursor) throw historyGap(session, cursor);
     cursor = page.through;

@@ -3,7 +3,7 @@ import { type Clock, type Log, LogError } from '@millrace/log';
 import type { FrameView, ViewName } from '../contract/stream.ts';
 import { Channel } from './channel.ts';
 import { isExact, mergeAdjacent, readExact } from './exact-batch.ts';
-import type { Cursor } from './frames/cursor.ts';
+import { type Cursor, idEndOf } from './frames/cursor.ts';
 import { encodeChunk, type FrameChunk } from './frames/frame-chunk.ts';
 import { type History, loadHistory } from './history.ts';
 import { ReplayCache, replayLog, replaySettled } from './replay.ts';
@@ -31,6 +31,8 @@ interface FeedOptions {
  */
 export class SessionFeed {
   readonly session: SessionId;
+  /** The incarnation of the session. A rewound session gets another feed. */
+  readonly incarnation: string;
   readonly #options: FeedOptions;
   readonly #channels = new Map<ViewName, Channel>();
   readonly #lingerTimers = new Map<ViewName, () => void>();
@@ -44,7 +46,8 @@ export class SessionFeed {
   #reload: Promise<void> | undefined;
   #end: FeedEnd | undefined;
 
-  private constructor(history: History, options: FeedOptions) {
+  private constructor(history: History, incarnation: string, options: FeedOptions) {
+    this.incarnation = incarnation;
     this.session = history.state.session;
     this.#history = history;
     this.#options = options;
@@ -59,8 +62,8 @@ export class SessionFeed {
         session,
       });
     }
-    const history = await loadHistory(options.log, session, info.through);
-    const feed = new SessionFeed(history, options);
+    const history = await loadHistory(options.log, session, info);
+    const feed = new SessionFeed(history, info.incarnation, options);
     void feed.#follow();
     return feed;
   }
@@ -94,7 +97,9 @@ export class SessionFeed {
     await this.#reload;
     const { limits, clock } = this.#options;
     const known = this.#channels.get(view.name);
-    const channel = known ?? new Channel(view, this.#history.state.through, limits, clock);
+    const { through } = this.#history.state;
+    const start = { through, incarnation: this.incarnation };
+    const channel = known ?? new Channel(view, start, limits, clock);
     this.#channels.set(view.name, channel);
     this.#lingerTimers.get(view.name)?.();
     this.#lingerTimers.delete(view.name);
@@ -116,18 +121,19 @@ export class SessionFeed {
     isSettled: boolean,
   ): Promise<FrameChunk | undefined> {
     await this.#reload;
+    const { incarnation } = this;
     const { through } = this.#history.state;
     if (cursor.offset > through) return undefined;
     if (isSettled && !view.settles) return this.#restate(view);
     if (isSettled) {
       return this.#replays.get(`${view.name} settled ${cursor.offset} ${through}`, async () =>
-        replaySettled(view, this.#history, cursor.offset),
+        replaySettled(view, this.#history, { after: cursor.offset, incarnation }),
       );
     }
     const channel = this.#channels.get(view.name);
     const entry = channel?.nextEntryOffset(cursor) ?? through;
     return this.#replays.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
-      replayLog(this.#options.log, view, this.#history, { cursor, through: entry }),
+      replayLog(this.#options.log, view, this.#history, { cursor, through: entry, incarnation }),
     );
   }
 
@@ -150,7 +156,8 @@ export class SessionFeed {
       const last = frames.at(-1);
       // The last frame completes everything up to this offset.
       const lastFrame = last && [{ ...last, id: last.id ?? `${through}` }];
-      return encodeChunk({ after: 0, through }, [...frames.slice(0, -1), ...(lastFrame ?? [])]);
+      const all = [...frames.slice(0, -1), ...(lastFrame ?? [])];
+      return encodeChunk({ after: 0, through }, all, idEndOf(this.incarnation));
     });
   }
 
@@ -158,8 +165,9 @@ export class SessionFeed {
     const { log } = this.#options;
     const { signal } = this.#stop;
     try {
-      const from = this.#history.state.through;
-      for await (const batch of log.follow(this.session, { from, until: 'closed', signal })) {
+      const { incarnation } = this;
+      const start = { from: this.#history.state.through, incarnation };
+      for await (const batch of log.follow(this.session, { ...start, until: 'closed', signal })) {
         this.#receive(isExact(batch) ? batch : await readExact(log, this.session, batch));
         await this.#reload;
       }
@@ -214,7 +222,8 @@ export class SessionFeed {
     for (const channel of this.#channels.values()) channel.clearRing();
     this.#replays.clear();
     try {
-      this.#history = await loadHistory(this.#options.log, this.session, through);
+      const { incarnation } = this;
+      this.#history = await loadHistory(this.#options.log, this.session, { through, incarnation });
       this.#reload = undefined;
       this.#flush();
     } catch {

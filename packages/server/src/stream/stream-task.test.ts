@@ -49,7 +49,7 @@ test('a stream of records states the current end of the log, so that clients det
   const reader = it.get('/asked?view=records');
   await reader.waitUntil(({ messages }) => messages.length > 0);
   expect(reader.headers['millrace-through']).toBe(String(info?.through));
-  expect(reader.messages.at(-1)?.id).toBe(String(info?.through));
+  expect(reader.messages.at(-1)?.id).toBe(`${info?.through}-${info?.incarnation}`);
   reader.disconnect();
 });
 

@@ -1,11 +1,12 @@
 import { encodeRetry } from '@millrace/core/streams';
 import type { HttpResponse } from '../contract/http.ts';
+import { ServerError } from '../contract/server-error.ts';
 import type { ViewName } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
 import type { StreamEnd } from './channel.ts';
 import type { FeedRegistry, FeedSubscription } from './feed-registry.ts';
 import { headersOf, openingFrame, taskUpdatedFrame } from './frames/control-frames.ts';
-import { assertInLog, type Cursor, parseCursor } from './frames/cursor.ts';
+import { assertInLog, type Cursor, parseCursor, rewoundCursor } from './frames/cursor.ts';
 import type { SessionFeed } from './session-feed.ts';
 import { EndCondition, type EndConditionOptions } from './stream-end.ts';
 import { Viewer } from './viewer.ts';
@@ -61,12 +62,21 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
 /** The feed may be slightly behind the log if another process writes it. */
 async function assertCursorInLog(
   { log }: FeedRegistry,
-  { history, session }: SessionFeed,
+  { history, session, incarnation }: SessionFeed,
   cursor: Cursor,
 ) {
-  if (cursor.offset <= history.state.through) return;
+  const isOwn = cursor.incarnation === undefined || cursor.incarnation === incarnation;
+  if (isOwn && cursor.offset <= history.state.through) return;
   const info = await log.info(session);
-  assertInLog(session, cursor, info?.through ?? 0);
+  // The log was rewound a moment ago, and the feed is about to end.
+  if (info?.incarnation !== incarnation) throw feedIsOld(session);
+  if (!isOwn) throw rewoundCursor(session);
+  assertInLog(session, cursor, info.through);
+}
+
+function feedIsOld(session: string): ServerError {
+  const message = `The log of task ${session} was rewound a moment ago: connect again`;
+  return new ServerError('unavailable', message, { session });
 }
 
 function writeHead(options: StreamTaskOptions, { feed }: FeedSubscription): void {

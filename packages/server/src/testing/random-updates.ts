@@ -77,12 +77,18 @@ const deltas = fc.oneof(
 );
 
 const index = fc.option(fc.nat(2), { freq: 6 });
+const deltaUpdate = fc.record({ type: fc.constant('delta'), index, delta: deltas });
 const update = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constant('start'), index, content: contents }) },
-  { weight: 8, arbitrary: fc.record({ type: fc.constant('delta'), index, delta: deltas }) },
+  { weight: 8, arbitrary: deltaUpdate },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('full'), index, content: contents }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('done'), index }) },
 );
 
 /** Random lists of anything that an agent may send. */
 export const updateLists: fc.Arbitrary<readonly unknown[]> = fc.array(update, { maxLength: 25 });
+
+/** Random lists of deltas, without a start or an end. */
+export const deltaLists: fc.Arbitrary<readonly unknown[]> = fc.array(deltaUpdate, {
+  maxLength: 25,
+});

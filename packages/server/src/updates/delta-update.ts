@@ -1,6 +1,6 @@
 import type { FoldState, OpenPart, Part } from '@millrace/core';
 import type { Update, UpdateDelta } from '../contract/message.ts';
-import { jsonType, parseObject } from './content-parts.ts';
+import { jsonType, parseObject, styleOf } from './content-parts.ts';
 import { type LoggedMessage, messageIndex } from './logged-message.ts';
 import { isJson, startRow } from './task-messages.ts';
 
@@ -88,7 +88,19 @@ function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: O
  * content. Then `done` is enough; otherwise the message is sent in full.
  */
 export function deltasBuildContent({ slots }: LoggedMessage): boolean {
-  return slots.every(({ part }) => part !== undefined && isBuiltByDeltas(part));
+  return slots.every(
+    ({ part }) => part !== undefined && isBuiltByDeltas(part) && !mayHaveLateStyle(part),
+  );
+}
+
+/**
+ * True if the style may have changed after the start of the message. For plain text, the view sends
+ * the message again as soon as its style changes. A partial JSON value cannot be sent in full, and
+ * the following deltas would not continue it, so its new style goes out with the end.
+ */
+function mayHaveLateStyle(part: Part): boolean {
+  const isPlainText = part.kind === 'text' && part.mimeType !== jsonType;
+  return !isPlainText && styleOf(part.metadata) === 'active';
 }
 
 function isBuiltByDeltas(part: Part): boolean {

@@ -96,8 +96,10 @@ export class IndexWriter {
     const known = this.#open.get(targetKey(target));
     const open = known ?? this.#begin(target, contentMetadata(content));
     if (known !== undefined || this.#open.size > 1) this.#options.warn('restarted');
-    const metadata = { ...open.metadata, ...contentMetadata(content) };
-    if (known !== undefined && !isSame(metadata, open.metadata)) this.#setMetadata(open, metadata);
+    // The first entry of a reasoning block has the metadata of the block.
+    const [first = open] = isReasoning(target) ? this.#reasoning() : [];
+    const metadata = { ...first.metadata, ...contentMetadata(content) };
+    if (!isSame(metadata, first.metadata)) this.#setMetadata(first, metadata);
     if (!open.isWritten) open.preview = content;
   }
 

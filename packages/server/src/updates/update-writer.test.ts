@@ -2,7 +2,7 @@ import { countingIds, isMillraceError, toArray, transcript } from '@millrace/cor
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
-import { updateLists } from '../testing/random-updates.ts';
+import { deltaLists, updateLists } from '../testing/random-updates.ts';
 import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 import { UpdateWriter } from './update-writer.ts';
@@ -54,16 +54,9 @@ describe('any sequence of updates', () => {
 
   test('without an end, is on the log as far as it was sent', () => {
     fc.assert(
-      fc.property(updateLists, (updates) => {
-        const { state } = recordUpdates(updates, { leave: true });
-        const pieces = updates.flatMap((update) => {
-          const { type, index, delta: fields } = update as ReturnType<typeof textDelta>;
-          return type === 'delta' && index === 0 && 'text_delta' in fields ? fields.text_delta : [];
-        });
-        const isPlain = updates.every(
-          (update) => (update as ReturnType<typeof textDelta>).type === 'delta',
-        );
-        fc.pre(isPlain && pieces.length > 0);
+      fc.property(deltaLists, fc.nat(), fc.string(), (updates, at, piece) => {
+        const sent = updates.toSpliced(at % (updates.length + 1), 0, textDelta(piece));
+        const { state } = recordUpdates(sent, { leave: true });
         const stored = messagesOf(state).filter(({ content }) => content.type === 'text');
         expect(stored.length).toBeGreaterThan(0);
       }),
@@ -87,6 +80,23 @@ describe('a start', () => {
     expect(contents([start(text('one')), again])).toMatchObject([
       { content: 'other', format: 'code' },
     ]);
+  });
+
+  test.each([
+    ['a call', { type: 'tool_request', tool_call_id: 'c', name: 'read', arguments_delta: '{}' }],
+    ['data', { type: 'data', data_delta: '{}' }],
+    ['reasoning', { type: 'reasoning_summary', summary_index: 0, summary_delta: 'Hm.' }],
+  ])('21.P: that changes the style of %s after a delta is shown to viewers', (_kind, fields) => {
+    const bodies: Readonly<Record<string, object>> = {
+      tool_request: { type: 'tool_request', tool_call_id: 'c', name: 'read', arguments: {} },
+      data: { type: 'data', data: {} },
+      reasoning_summary: { type: 'reasoning', summary: [], content: null },
+    };
+    const late = { author: 'agent', style: 'active', ...bodies[fields.type] };
+    const { records, state } = recordUpdates([delta(fields), start(late), done()]);
+    const shown = shownByAgentex(updatesOfLog(task, records).updates);
+    expect(messagesOf(state)).toMatchObject([{ content: { style: 'active' } }]);
+    expect(byId(shown.messages)).toEqual(byId(messagesOf(state)));
   });
 
   test('of another type than its deltas is dropped, unless it is a call', () => {

@@ -6,6 +6,7 @@ import type { Provider } from '@millrace/providers';
 import { Context } from '@temporalio/activity';
 import type { AutoSendInput, MillraceActivities, SentAnswer } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { type HeartbeatSignals, withFailureTypes, withHeartbeat } from './heartbeat.ts';
 import { runInActivity } from './run-in-activity.ts';
 
@@ -27,6 +28,7 @@ export interface ActivitiesOptions {
  * and releases the session.
  */
 export function createActivities(options: ActivitiesOptions): MillraceActivities {
+  assertKnownOptions('createActivities', options, { agents: true, providers: true, log: true });
   const agents = new Map((options.agents ?? []).map((agent) => [agent.name, agent]));
   const agentOf = (name: string): Agent => {
     const agent = agents.get(name);

@@ -4,6 +4,7 @@ import type { Log } from '@millrace/log';
 import { Context } from '@temporalio/activity';
 import type { SentAnswer } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type ManualStreamWriter, manualProvider } from './manual-provider.ts';
 import { type RunInActivityOptions, runInActivity } from './run-in-activity.ts';
@@ -30,9 +31,11 @@ export interface StreamingContextOptions {
  * If another writer uses the session, `work` starts when that writer is done.
  */
 export async function streamingContext(
-  { log, session: given, name = 'streaming context' }: StreamingContextOptions,
+  options: StreamingContextOptions,
   work: (stream: ManualStreamWriter) => Promise<void>,
 ): Promise<SentAnswer> {
+  assertKnownOptions('streamingContext', options, { log: true, session: true, name: true });
+  const { log, session: given, name = 'streaming context' } = options;
   const context = Context.current();
   const { info } = context;
   const { workflowId = '', runId: life = '' } = info.workflowExecution ?? {};

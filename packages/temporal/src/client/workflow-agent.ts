@@ -9,7 +9,6 @@ import {
   toolOutputCommand,
 } from '@millrace/agent/steps';
 import {
-  assertOptionNames,
   type Item,
   type OptionNames,
   type SessionId,
@@ -20,6 +19,7 @@ import type { Log } from '@millrace/log';
 import type { Client } from '@temporalio/client';
 import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 import { withIds } from '../ids/current-ids.ts';
+import { assertKnownOptions } from '../known-options.ts';
 import { inputItems, WorkflowRun } from './workflow-run.ts';
 
 /** Options of `workflowAgent`. */
@@ -48,9 +48,8 @@ export interface WorkflowAgentOptions {
  * and a signal wakes the workflow.
  */
 export function workflowAgent(given: WorkflowAgentOptions): Agent {
-  assertOptionNames('workflowAgent', given, optionNames, (message, option) => {
-    return new AgentError('bad_option', message, { option });
-  });
+  assertKnownOptions('workflowAgent', given, optionNames);
+  assertKnownOptions('workflowAgent: options', given.options ?? {}, workflowOptionNames);
   const { client, log, name, taskQueue, options, workflowId = (session) => session } = given;
   const { workflowType = 'agentWorkflow' } = given;
   const wake = async (session: SessionId, trace?: TraceContext): Promise<void> => {
@@ -107,6 +106,15 @@ const optionNames: OptionNames<WorkflowAgentOptions> = {
   options: true,
   workflowId: true,
   workflowType: true,
+};
+
+const workflowOptionNames: OptionNames<AgentWorkflowOptions> = {
+  turnsPerExecution: true,
+  idleMs: true,
+  heartbeatMs: true,
+  requestTimeoutMs: true,
+  callTimeoutMs: true,
+  maxAttempts: true,
 };
 
 interface StartOptions {

@@ -1,8 +1,13 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { call, McpConnections, toolOf } from '../testing/mcp-connections.ts';
 import { startHttpServer, type TestHttpServer } from '../testing/mcp-http-server.ts';
 import { testTools } from '../testing/mcp-test-tools.ts';
 import type { McpOptions } from './index.ts';
+import { packageVersion } from './server/package-version.ts';
 
 // These tests use a server on a local port.
 
@@ -307,6 +312,35 @@ describe('the request for the protocol revision', () => {
     const { url } = await start('sessions');
     await connections.connect({ name: 'test', http: { url, fetch: spy } }, { negotiate: false });
     expect(methods[0]).toBe('initialize');
+  });
+});
+
+describe('the version of the client', () => {
+  test('is sent to the server', async () => {
+    const bodies: string[] = [];
+    const spy: typeof fetch = async (url, init) => {
+      bodies.push(await new Request(url, init).clone().text());
+      return fetch(url, init);
+    };
+    const { url } = await start('sessions');
+    await connections.connect({ name: 'test', http: { url, fetch: spy } }, { negotiate: false });
+    const { params } = JSON.parse(bodies[0] ?? '{}');
+    expect(params.clientInfo).toEqual({ name: 'millrace', version: packageVersion() });
+  });
+
+  test('is that of the package', async () => {
+    const manifest = new URL('../../package.json', import.meta.url);
+    const { version } = JSON.parse(await readFile(manifest, 'utf8'));
+    expect(packageVersion()).toBe(version);
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-version-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const versionIn = async (name: string) => {
+      await writeFile(join(folder, 'package.json'), JSON.stringify({ name, version: '1.2.3' }));
+      return packageVersion(pathToFileURL(join(folder, 'dist/mcp/server/')));
+    };
+    expect(await versionIn('@millrace/tools')).toBe('1.2.3');
+    expect(await versionIn('@millrace/cli')).toBe('1.2.3');
+    expect(await versionIn('my-app')).toBe('unknown');
   });
 });
 

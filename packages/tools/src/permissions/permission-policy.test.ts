@@ -415,3 +415,14 @@ describe('an invalid rule or policy is refused', () => {
     });
   });
 });
+
+test('an unknown field of a policy is refused, because it could have denied something', () => {
+  const data = { root, rule: [{ path: '.env', decision: 'deny' }] };
+  expect(() => permissionPolicy(data as PolicyData)).toThrow(
+    expect.objectContaining({ code: 'bad_option' }),
+  );
+  // A policy is also the data of a policy.
+  const policy = policyOf([{ path: '.env', decision: 'deny' }]);
+  const copy = permissionPolicy({ ...policy, freeReading: true });
+  expect(decideWith(copy).on('read', '.env')).toBe('deny');
+});

@@ -1,5 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
+import type { OptionNames } from '@millrace/core';
+import { assertKnownOptions } from '../known-options.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import {
   commandOf,
@@ -72,6 +74,13 @@ export interface PermissionPolicy extends PolicyData {
 
 const maxRemembered = 1000;
 
+/** A policy is also the data of a policy, so its methods are known too. */
+const optionNames: OptionNames<PermissionPolicy> = {
+  ...{ root: true, rules: true, remembered: true, kinds: true },
+  ...{ searchesSkipDenied: true, freeReading: true },
+  ...{ decide: true, remember: true, ruleFor: true, mayRead: true, deniedPaths: true },
+};
+
 /**
  * Creates a permission policy from rules.
  *
@@ -80,6 +89,7 @@ const maxRemembered = 1000;
  * policy.decide({ tool: 'bash', input: { command: 'git status && rm -rf /' } }).decision; // 'ask'
  */
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
+  assertKnownOptions('permissionPolicy', data, optionNames);
   const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
   const { freeReading = false } = data;
   if (!isAbsolute(root))

@@ -570,3 +570,8 @@ test('20.03: nothing imports the OpenTelemetry API, not even its types, so it ne
   expect(sources.length).toBeGreaterThan(50);
   expect(importing).toEqual([]);
 });
+
+test('an unknown option is refused', () => {
+  const options = { tracer, recordContents: true } as OpenTelemetryOptions;
+  expect(() => openTelemetryObserver(options)).toThrow('Did you mean recordContent?');
+});

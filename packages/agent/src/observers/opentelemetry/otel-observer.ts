@@ -1,6 +1,7 @@
 import type { AgentEvent, LogRecord, SessionId } from '@millrace/core';
 import type { ObservedRun, Observer } from '../../contract/observer.ts';
 import type { TraceContext } from '../../contract/telemetry.ts';
+import { assertKnownOptions } from '../../known-options.ts';
 import type { RunSpanIds } from './run-span-ids.ts';
 import { SessionTrace } from './session-trace.ts';
 import type { SpanTracer } from './timed-span.ts';
@@ -42,6 +43,9 @@ const maxSessions = 10_000;
  * @example const { observe } = openTelemetryObserver({ tracer: trace.getTracer('my-app') });
  */
 export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTelemetryObserver {
+  assertKnownOptions('openTelemetryObserver', options, {
+    ...{ tracer: true, context: true, ids: true, agentName: true, recordContent: true },
+  });
   const { agentName, recordContent = false } = options;
   /** Sessions with open spans. */
   const traces = new Map<SessionId, SessionTrace>();

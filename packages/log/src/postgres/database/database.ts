@@ -18,6 +18,8 @@ export interface DatabaseOptions {
   readonly formerSchema?: FormerSchema | undefined;
   /** SQL scripts. Each one migrates the tables from the previous version to the next. */
   readonly migrations: readonly string[];
+  /** Called once when the tables exist in the current version. Default: nothing. */
+  readonly onReady?: ((target: Target, client: ClientBase) => Promise<void>) | undefined;
   /** How long to retry while the server cannot be reached, in milliseconds. */
   readonly retryMs: number;
   /** Maximum number of connections for reading. One more writes and one more listens. */
@@ -193,9 +195,10 @@ export class Database {
     const client = await connect(this.target);
     try {
       this.#hasAnswered = true;
-      const { formerSchema, migrations } = this.#options;
+      const { formerSchema, migrations, onReady } = this.#options;
       this.#target = await findSchema(client, this.#options.target, formerSchema);
       await migrate(client, this.#target, migrations);
+      await onReady?.(this.#target, client);
     } finally {
       await waitBriefly(client.end());
     }

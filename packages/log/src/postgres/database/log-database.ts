@@ -1,12 +1,22 @@
 import { Database, type DatabaseOptions } from './database.ts';
+import { addIncarnations, checkLineage } from './lineage.ts';
 import { type Statements, statementsIn } from './statements.ts';
 
 /** The database of a log: its tables and its SQL statements. */
 export class LogDatabase extends Database {
   #statements: { readonly schema: string; readonly all: Statements } | undefined;
 
-  constructor(options: Omit<DatabaseOptions, 'migrations'>) {
-    super({ ...options, migrations });
+  constructor(options: Omit<DatabaseOptions, 'migrations' | 'onReady'>) {
+    super({
+      ...options,
+      migrations,
+      onReady: ({ schema }, client) => checkLineage(client, schema),
+    });
+  }
+
+  /** The version of the tables that this program writes. */
+  get version(): number {
+    return migrations.length;
   }
 
   /** The statements for the schema of the tables. Read them after `ready`. */
@@ -84,4 +94,5 @@ const migrations: readonly string[] = [
    );
    CREATE SEQUENCE drivers;
    CREATE SEQUENCE made;`,
+  addIncarnations,
 ];

@@ -104,7 +104,8 @@ async function assertUtf8(client: ClientBase, { name, what }: Target): Promise<v
   throw new LogError('storage', message, { host: name, encoding });
 }
 
-function tooNew({ name, schema, what }: Target, version: number, known: number): LogError {
-  const message = `Cannot open ${what} in Postgres at ${name}: its schema ${schema} is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
+/** The error for tables that a later version of the program has migrated. */
+export function tooNew({ name, schema, what }: Target, version: number, known: number): LogError {
+  const message = `Cannot use ${what} in Postgres at ${name}: its schema ${schema} is version ${version}, and this program supports up to ${known}. Use a later version of the program`;
   return new LogError('too_new', message, { host: name, schema, version });
 }

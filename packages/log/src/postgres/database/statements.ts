@@ -1,5 +1,8 @@
 import type { SessionColumns } from '../../storage/session-row.ts';
 
+/** A session's columns as a query returns them, with the incarnation of the log. */
+export type FoundSession = SessionColumns & { readonly incarnation: number };
+
 /** The columns in the order in which they are written, with their types. */
 export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
   ['id', 'text'],
@@ -72,27 +75,28 @@ export type Statements = { readonly [Name in StatementName]: string } & {
 export function statementsIn(schema: string): Statements {
   const table = (name: string) => `${schema}.${name}`;
   const afterSessions = sessionColumns.length + 1;
+  const incarnation = `(SELECT incarnation FROM ${table('log_state')}) AS incarnation`;
   return {
     // The row must exist before the first commit, because a missing row cannot be locked. If
     // another process deleted an idle writer's row, this waits for the transaction that restores
     // it.
-    register: `INSERT INTO ${table('writers')} VALUES ($1, 0, now())
+    register: `INSERT INTO ${table('log_writers')} VALUES ($1, 0, now())
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
     // Compares with the server's clock only. Locked rows are skipped: their writers are alive.
-    dropGoneWriters: `DELETE FROM ${table('writers')} WHERE id IN (
-      SELECT id FROM ${table('writers')}
+    dropGoneWriters: `DELETE FROM ${table('log_writers')} WHERE id IN (
+      SELECT id FROM ${table('log_writers')}
       WHERE seen_at < now() - interval '${writerRetentionHours} hours' FOR UPDATE SKIP LOCKED)`,
     // The row lock makes this wait for a transaction of that writer that is still running.
-    stampOf: `SELECT commits FROM ${table('writers')} WHERE id = $1 FOR UPDATE`,
-    dropWriter: `DELETE FROM ${table('writers')} WHERE id = $1`,
-    sessionsById: `SELECT ${columns} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
-    list: `SELECT ${columns} FROM ${table('sessions')}
+    stampOf: `SELECT commits FROM ${table('log_writers')} WHERE id = $1 FOR UPDATE`,
+    dropWriter: `DELETE FROM ${table('log_writers')} WHERE id = $1`,
+    sessionsById: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
+    list: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2) ORDER BY id LIMIT $3`,
-    listWithWork: `SELECT ${columns} FROM ${table('sessions')}
+    listWithWork: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2)
         AND NOT is_closed AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT $3`,
     nextEpochs: `SELECT nextval('${table('drivers')}') AS number FROM generate_series(1, $1)`,
-    nextMade: `SELECT nextval('${table('made')}') AS number FROM generate_series(1, $1)`,
+    nextMade: `SELECT nextval('${table('made')}') AS number, ${incarnation} FROM generate_series(1, $1)`,
     producers: `SELECT made, producer, state FROM ${table('producers')}
       WHERE (made, producer) IN (SELECT * FROM ${arrays(['bigint', 'text'], 1)})`,
     commands: `SELECT made, key, at_offset, is_consumed FROM ${table('commands')}
@@ -103,7 +107,7 @@ export function statementsIn(schema: string): Statements {
      * Reads the session together with its chunks, so that both are from the same moment. Text
      * columns are only in the first row.
      */
-    page: `SELECT ${pageColumns}, c.first, c.last, c.body
+    page: `SELECT ${pageColumns}, ${incarnation}, c.first, c.last, c.body
       FROM ${table('sessions')} s LEFT JOIN LATERAL (
         SELECT first, last, body, row_number() OVER (ORDER BY last) AS place
         FROM ${table('chunks')} WHERE made = s.made AND last > $2 ORDER BY last LIMIT $3
@@ -113,7 +117,7 @@ export function statementsIn(schema: string): Statements {
     blobSlice: `SELECT substring(bytes FROM $2 FOR $3) AS bytes FROM ${table('blobs')} WHERE hash = $1`,
     /**
      * Writes sessions, chunks, producers and commands in one statement. Listeners are notified at
-     * the commit.
+     * the commit. Returns the version of the tables.
      */
     write: `WITH put_sessions AS (
         INSERT INTO ${table('sessions')} (${columns})
@@ -135,10 +139,11 @@ export function statementsIn(schema: string): Statements {
         ON CONFLICT (made, key)
         DO UPDATE SET at_offset = excluded.at_offset, is_consumed = excluded.is_consumed
       ), stamp AS (
-        INSERT INTO ${table('writers')} VALUES ($${afterSessions + 11}, $${afterSessions + 12}, now())
+        INSERT INTO ${table('log_writers')} VALUES ($${afterSessions + 11}, $${afterSessions + 12}, now())
         ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen_at = excluded.seen_at
       )
-      SELECT pg_notify($${afterSessions + 13}, $${afterSessions + 14})`,
+      SELECT pg_notify($${afterSessions + 13}, $${afterSessions + 14}),
+        (SELECT version FROM ${table('version')}) AS version`,
     dropChunks: `DELETE FROM ${table('chunks')} c USING ${arrays(['bigint', 'bigint', 'bigint'], 1)}
       AS gone (made, first, last)
       WHERE c.made = gone.made AND c.last >= gone.first AND c.first <= gone.last`,

@@ -8,9 +8,9 @@ import {
 } from '../../prefetch/fetched-rows.ts';
 import { ChunkReader, type ChunkRow } from '../../storage/chunk-rows.ts';
 import type { CommandRow, ProducerRow } from '../../storage/rows.ts';
-import { fromColumns, type SessionColumns } from '../../storage/session-row.ts';
+import { fromColumns } from '../../storage/session-row.ts';
 import type { Query } from '../database/database.ts';
-import type { Statements } from '../database/statements.ts';
+import type { FoundSession, Statements } from '../database/statements.ts';
 
 /** Fetches all requested rows, with one query per kind. */
 export async function fetchRequests(
@@ -22,8 +22,8 @@ export async function fetchRequests(
   const of = <What extends RowRequest['what']>(what: What) =>
     requests.filter((request): request is RequestOf<What> => request.what === what);
   await Promise.all([
-    fetchNumbers(ask, statements.nextEpochs, of('epoch').length, fetched.epochs),
-    fetchNumbers(ask, statements.nextMade, of('made').length, fetched.made),
+    fetchEpochs(ask, statements.nextEpochs, of('epoch').length, fetched),
+    fetchMade(ask, statements.nextMade, of('made').length, fetched),
     fetchProducers(ask, statements.producers, fetched, of('producer')),
     fetchCommands(ask, statements.commands, fetched, of('command')),
     ...of('records').map((request) => fetchRecords(ask, statements.chunksAfter, fetched, request)),
@@ -38,14 +38,35 @@ export async function fetchSessions(
   fetched: FetchedRows,
   sessions: readonly SessionId[],
 ): Promise<void> {
-  const found = await ask<SessionColumns>(statements.sessionsById, [sessions]);
+  const found = await ask<FoundSession>(statements.sessionsById, [sessions]);
   for (const session of sessions) fetched.putSession(session, undefined);
-  for (const fields of found) fetched.putSession(fields.id as SessionId, fromColumns(fields));
+  for (const fields of found)
+    fetched.putSession(fields.id as SessionId, fromColumns(fields, fields.incarnation));
 }
 
-async function fetchNumbers(ask: Query, sql: string, count: number, into: number[]): Promise<void> {
+async function fetchEpochs(
+  ask: Query,
+  sql: string,
+  count: number,
+  fetched: FetchedRows,
+): Promise<void> {
   if (count === 0) return;
-  for (const { number } of await ask<{ number: number }>(sql, [count])) into.push(number);
+  for (const { number } of await ask<{ number: number }>(sql, [count])) fetched.epochs.push(number);
+}
+
+async function fetchMade(
+  ask: Query,
+  sql: string,
+  count: number,
+  fetched: FetchedRows,
+): Promise<void> {
+  if (count === 0) return;
+  for (const { number, incarnation } of await ask<{ number: number; incarnation: number }>(sql, [
+    count,
+  ])) {
+    fetched.made.push(number);
+    fetched.incarnation = incarnation;
+  }
 }
 
 async function fetchProducers(

@@ -4,12 +4,16 @@ import type { SessionRow } from '../../storage/rows.ts';
 import { toColumns } from '../../storage/session-row.ts';
 import { blobLocks } from '../database/advisory-locks.ts';
 import type { Query } from '../database/database.ts';
+import { tooNew } from '../database/migrate.ts';
 import { type Statements, sessionColumns } from '../database/statements.ts';
+import type { Target } from '../database/target.ts';
 
 interface WriteOptions {
   readonly ask: Query;
   readonly statements: Statements;
-  readonly schema: string;
+  readonly target: Target;
+  /** The version of the tables that this program writes. */
+  readonly version: number;
   /** The writer's id, the number of its commit, and the notification for other processes. */
   readonly writer: string;
   readonly commit: number;
@@ -34,7 +38,7 @@ export async function writeDraft(draft: TransactionDraft, options: WriteOptions)
   );
   const rows = drafts.flatMap(({ row }): SessionRow[] => (row === undefined ? [] : [row]));
   const fields = rows.map(toColumns);
-  await ask(statements.write, [
+  const [answer] = await ask<{ readonly version: number }>(statements.write, [
     ...sessionColumns.map(([name]) => fields.map((one) => one[name])),
     chunks.map(({ made }) => made),
     chunks.map(({ first }) => first),
@@ -52,6 +56,9 @@ export async function writeDraft(draft: TransactionDraft, options: WriteOptions)
     options.channel,
     options.notice,
   ]);
+  const { version } = answer ?? options;
+  // A later program may have migrated the tables while this one runs. Nothing is committed then.
+  if (version !== options.version) throw tooNew(options.target, version, options.version);
   await writeBlobs(draft, drafts, options);
   return chunks.length > 0;
 }
@@ -82,7 +89,7 @@ async function dropGone(
 async function lockBlobs(
   draft: TransactionDraft,
   drafts: readonly SessionDraft[],
-  { ask, schema }: WriteOptions,
+  { ask, target: { schema } }: WriteOptions,
 ): Promise<void> {
   const { puts, holds, dropped } = draft.blobChanges;
   const uses = drafts.flatMap((one) => [...one.uses.keys()]);

@@ -8,6 +8,7 @@ import type { OnCommitPoint } from '../../storage/record-store.ts';
 import { channelOf, encodeNotice } from '../change-listener.ts';
 import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
 import { type Connection, type Query, waitBriefly } from '../database/database.ts';
+import { checkLineage } from '../database/lineage.ts';
 import type { LogDatabase } from '../database/log-database.ts';
 import { writerRetentionHours } from '../database/statements.ts';
 import {
@@ -154,9 +155,11 @@ export class PostgresWriter implements PrefetchWriter {
   #begin(sessions: readonly SessionId[]): string {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
-    if (keys.length === 0) return 'BEGIN';
+    // A migration waits for this lock, so the version that `write` returns holds until the commit.
+    const begin = `BEGIN; SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
+    if (keys.length === 0) return begin;
     const list = `ARRAY[${keys.join(',')}]::bigint[]`;
-    return `BEGIN; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
+    return `${begin}; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
   }
 
   async #finish(
@@ -175,7 +178,9 @@ export class PostgresWriter implements PrefetchWriter {
       hasChanged ? [session] : [],
     );
     const notice = { channel: channelOf(schema), notice: encodeNotice(this.id, sessions) };
-    const options = { ask, statements, schema, writer: this.id, commit, ...notice };
+    const { version } = this.#database;
+    const stamp = { writer: this.id, commit };
+    const options = { ask, statements, target, version, ...stamp, ...notice };
     if (await writeDraft(draft, options)) this.#onPoint?.('after-insert');
     const sentAt = systemClock.now();
     this.#onPoint?.('before-commit');
@@ -240,6 +245,8 @@ export class PostgresWriter implements PrefetchWriter {
   async #register(client: Connection): Promise<void> {
     const { register, dropGoneWriters } = this.#database.statements;
     await client.query(register, [this.id]);
+    // A standby may have taken over since the last connection.
+    await checkLineage(client, this.#database.target.schema);
     // A failure here has no consequences.
     await client.query(dropGoneWriters).catch(() => {});
     await setClock(this.#clock, client);

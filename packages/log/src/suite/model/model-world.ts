@@ -136,7 +136,8 @@ interface ScriptPosition {
 }
 
 /** Removes fields that may differ between stores. */
-export function comparableInfo({ changedAt: _, lease, ...rest }: SessionInfo): unknown {
+export function comparableInfo(info: SessionInfo): unknown {
+  const { changedAt: _time, incarnation: _random, lease, ...rest } = info;
   return { ...rest, lease: lease && [lease.holder, lease.expiresAt] };
 }
 

@@ -14,6 +14,11 @@ export const submit: Action = async (world, { a, b }) => {
     reference: log.reference.submit(name, command, key),
   };
   const { values, code } = await sameOutcome(pair, (submitted) => submitted);
+  const found = {
+    real: log.real.findCommand(name, key),
+    reference: log.reference.findCommand(name, key),
+  };
+  await sameOutcome(found, (one) => one);
   return values?.real.isRepeat ? 'repeat' : code;
 };
 

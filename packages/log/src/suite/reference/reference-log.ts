@@ -17,24 +17,27 @@ import type {
   ReadOptions,
   RestoreOptions,
   SubmitResult,
+  SubmittedCommand,
 } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';
 import {
-  assertAdmission,
   assertCommandKey,
   assertFollowOptions,
-  assertForkOptions,
   assertOpenOptions,
   assertReadOptions,
-  assertReason,
-  assertRestoreOptions,
   assertSessionFilter,
   assertSessionId,
 } from '../../engine/check-options.ts';
+import {
+  assertAdmission,
+  assertForkOptions,
+  assertReason,
+  assertRestoreOptions,
+} from '../../engine/check-rare-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import { blobHash } from '../../storage/blob-references.ts';
-import { assertOffset, batchAfter, FollowIterator } from './reference-read.ts';
+import { assertCursor, batchAfter, FollowIterator } from './reference-read.ts';
 import { fork, redact, restore, settle } from './reference-rewrite.ts';
 import {
   infoOf,
@@ -71,7 +74,7 @@ export class ReferenceLog implements Log {
     const store = this.#open();
     assertOpenOptions(session, options);
     const known = store.sessions.get(session);
-    assertOffset({ session, through: known?.through ?? 0 }, from);
+    assertCursor(known ?? { session, through: 0, incarnation: '' }, options);
     if (known?.isClosed) throw refusal('session_closed', { session });
     if (options.epoch !== undefined)
       return this.#continueLease(session, { ...options, epoch: options.epoch });
@@ -107,6 +110,16 @@ export class ReferenceLog implements Log {
     return produce(() => this.#open(), { ...admission });
   }
 
+  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+    const store = this.#open();
+    assertSessionId(session);
+    assertCommandKey(key, session);
+    const found = store.sessions.get(session);
+    const offset = found?.commands.get(key);
+    if (found === undefined || offset === undefined) return undefined;
+    return { offset, isConsumed: !openWork(found.records).has(`command ${key}`) };
+  }
+
   async submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult> {
     const store = this.#open();
     assertSessionId(session);
@@ -127,6 +140,7 @@ export class ReferenceLog implements Log {
     this.#open();
     assertReadOptions(options, session);
     const { from = 0, maxBytes = pageBytes } = options;
+    assertCursor(this.#known(session), options);
     return batchAfter(this.#known(session), from, maxBytes);
   }
 
@@ -141,6 +155,7 @@ export class ReferenceLog implements Log {
     let hadCaughtUp = false;
     let hasWaited = false;
     const found = this.#known(session);
+    assertCursor(found, options);
     const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
     for (let { through } = { ...batchAfter(found, from), through: from }; ; ) {
       if (signal?.aborted || this.#isClosed) return;

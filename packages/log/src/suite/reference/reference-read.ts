@@ -1,4 +1,5 @@
 import { type Batch, encodeRecord } from '@millrace/core';
+import type { ReadOptions } from '../../contract/log.ts';
 import { isInsideSettled } from './reference-rewrite.ts';
 import { type ReferenceSession, refusal } from './reference-store.ts';
 
@@ -21,7 +22,16 @@ export function batchAfter(
 
 type Extent = Pick<ReferenceSession, 'session' | 'through'>;
 
-export function assertOffset({ session, through }: Extent, offset: number): void {
+export function assertCursor(
+  found: Extent & Pick<ReferenceSession, 'incarnation'>,
+  { from = 0, incarnation }: Pick<ReadOptions, 'from' | 'incarnation'>,
+): void {
+  if (incarnation !== undefined && incarnation !== found.incarnation)
+    throw refusal('rewound', { session: found.session });
+  assertOffset(found, from);
+}
+
+function assertOffset({ session, through }: Extent, offset: number): void {
   const isThere = Number.isInteger(offset) && offset >= 0 && offset <= through;
   if (!isThere) throw refusal('bad_offset', { session, offset, through });
 }

@@ -68,7 +68,15 @@ export function fork(
   const queued = [...openWork(kept)].filter((work) => work.startsWith('command '));
   const copy = copySession(store, into, kept, { session, through });
   copy.through = through;
-  store.add(copy, queued.map(consumed), 'store');
+  const started = new Set(
+    kept.map(({ fact }) => (fact?.type === 'item_started' ? fact.itemId : undefined)),
+  );
+  const later = records.flatMap(({ offset, fact }) =>
+    fact?.type === 'item_redacted' && offset > through && started.has(fact.itemId) ? fact : [],
+  );
+  const last = new Map(later.map((fact) => [fact.itemId, fact]));
+  const marks = [...last.values()].map((fact) => ({ turn: 0, attempt: 0, fact }));
+  store.add(copy, [...marks, ...queued.map(consumed)], 'store');
   return copy;
 }
 

@@ -8,6 +8,7 @@ import { referencedBlobs } from '../../storage/blob-references.ts';
 /** Everything that the reference keeps about a session. */
 export interface ReferenceSession {
   readonly session: SessionId;
+  readonly incarnation: string;
   readonly createdAt: number;
   readonly origin: SessionInfo['origin'];
   changedAt: number;
@@ -38,6 +39,8 @@ export class ReferenceStore {
   readonly heldBlobs: Map<string, number> = new Map();
   /** The last epoch. Epochs are unique, even after deletions. */
   epochs = 0;
+  /** The number of sessions that were ever created. */
+  #made = 0;
   #change = Promise.withResolvers<void>();
 
   constructor(clock: Clock) {
@@ -60,7 +63,8 @@ export class ReferenceStore {
     const now = this.clock.now();
     const none = { isClosed: false, lease: undefined, records: [], through: 0 };
     const maps = { commands: new Map(), producers: new Map() };
-    const made = { session, origin, createdAt: now, changedAt: now, ...none, ...maps };
+    const incarnation = `reference${++this.#made}`;
+    const made = { session, incarnation, origin, createdAt: now, changedAt: now, ...none, ...maps };
     this.sessions.set(session, made);
     return made;
   }
@@ -111,9 +115,11 @@ export function openWork(records: readonly LogRecord[]): ReadonlySet<string> {
 }
 
 export function infoOf(found: ReferenceSession): SessionInfo {
-  const { session, through, createdAt, changedAt, isClosed, lease, origin, records } = found;
+  const { session, through, incarnation, createdAt, changedAt } = found;
+  const { isClosed, lease, origin, records } = found;
   const hasWork = !isClosed && openWork(records).size > 0;
-  return { session, through, createdAt, changedAt, isClosed, hasWork, lease, origin };
+  const times = { createdAt, changedAt };
+  return { session, through, incarnation, ...times, isClosed, hasWork, lease, origin };
 }
 
 export function refusal(code: LogErrorCode, place: LogError['place'] = {}): LogError {

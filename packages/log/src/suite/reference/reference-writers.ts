@@ -1,7 +1,7 @@
 import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
 import type { Admission, AdmitOptions, AppendAck, Producer } from '../../contract/producer.ts';
-import { assertAdmitOptions } from '../../engine/check-options.ts';
+import { assertAdmitOptions } from '../../engine/check-rare-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import {
   type ProducerState,
@@ -25,6 +25,7 @@ interface EndOptions {
 export class ReferenceDriver implements Driver {
   readonly session: SessionId;
   readonly epoch: number;
+  readonly incarnation: string;
   readonly lost: Promise<Error>;
   readonly #store: ReferenceStore;
   readonly #leaseMs: number;
@@ -34,7 +35,7 @@ export class ReferenceDriver implements Driver {
   /** The reason why the driver ended. */
   #endReason: Error | undefined;
 
-  constructor(store: ReferenceStore, { session }: ReferenceSession, terms: DriverTerms) {
+  constructor(store: ReferenceStore, found: ReferenceSession, terms: DriverTerms) {
     const { epoch, leaseMs, from, isDetached } = terms;
     const { promise, resolve } = Promise.withResolvers<Error>();
     this.#store = store;
@@ -42,7 +43,8 @@ export class ReferenceDriver implements Driver {
     this.#resolveLost = resolve;
     this.#deliveredThrough = from;
     this.#isDetached = isDetached;
-    this.session = session;
+    this.session = found.session;
+    this.incarnation = found.incarnation;
     this.epoch = epoch;
     this.lost = promise;
     this.#renewLater();

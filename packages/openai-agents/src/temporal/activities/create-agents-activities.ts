@@ -1,6 +1,7 @@
 import { type Item, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
+import { assertKnownOptions } from '../../known-options.ts';
 import { findProvider, MillraceModel, type NamedProviders } from '../../model/millrace-model.ts';
 import { toInputItems } from '../../request/convert-items.ts';
 import type { SdkResponse } from '../../response/to-response.ts';
@@ -12,14 +13,18 @@ import type {
 } from '../contract/agents-activities.ts';
 import { assertPayloadSize, withSdkFailures } from './activity-failures.ts';
 import { callTool } from './call-tool.ts';
-import type { AgentsActivitiesOptions } from './logging-agent.ts';
+import { type AgentsActivitiesOptions, activitiesOptionNames } from './logging-agent.ts';
 import { respond } from './respond.ts';
+import { workerToolNames } from './worker-tool.ts';
 
 /**
  * Creates the activities for workflows that run agents of the SDK. `openaiAgentsPlugin` registers
  * them.
  */
 export function createAgentsActivities(options: AgentsActivitiesOptions): AgentsActivities {
+  assertKnownOptions('createAgentsActivities', options, activitiesOptionNames);
+  for (const [name, tool] of Object.entries(options.tools ?? {}))
+    if (typeof tool !== 'function') assertKnownOptions(`tool ${name}`, tool, workerToolNames);
   return {
     openaiAgentsHistory: (input) => withSdkFailures(() => history(options.log, input)),
     openaiAgentsRespond: (input) => withSdkFailures((signals) => respond(options, input, signals)),

@@ -1,4 +1,5 @@
 import { type Agent, type AgentOptions, createAgent } from '@millrace/agent';
+import type { OptionNames } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import {
   createProvider,
@@ -19,6 +20,11 @@ export interface AgentsActivitiesOptions
   /** The implementation of each `activityTool` of the workflows, by name. Default: none. */
   readonly tools?: Readonly<Record<string, WorkerTool>> | undefined;
 }
+
+/** The names of all options of `createAgentsActivities`. */
+export const activitiesOptionNames: OptionNames<AgentsActivitiesOptions> = {
+  ...{ provider: true, providers: true, retry: true, observers: true, log: true, tools: true },
+};
 
 /** The SDK decides what to request and when to stop. This agent only writes to the log. */
 const unlimited = {

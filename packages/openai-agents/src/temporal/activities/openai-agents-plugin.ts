@@ -1,7 +1,12 @@
 import { type ActivitiesOptions, type MillracePlugin, millracePlugin } from '@millrace/temporal';
+import { assertKnownOptions } from '../../known-options.ts';
 import { withAgentsSdk } from '../sandbox/with-agents-sdk.ts';
 import { createAgentsActivities } from './create-agents-activities.ts';
-import { type AgentsActivitiesOptions, loggingAgent } from './logging-agent.ts';
+import {
+  type AgentsActivitiesOptions,
+  activitiesOptionNames,
+  loggingAgent,
+} from './logging-agent.ts';
 
 /**
  * Options of `openaiAgentsPlugin`. It also accepts Millrace agents, because it replaces
@@ -17,9 +22,11 @@ export interface OpenaiAgentsPluginOptions
  * `millracePlugin` adds.
  */
 export function openaiAgentsPlugin(options: OpenaiAgentsPluginOptions): MillracePlugin {
-  const { agents = [], log, providers } = options;
-  const base = millracePlugin({ agents: [...agents, loggingAgent(options)], log, providers });
-  const activities = createAgentsActivities(options);
+  assertKnownOptions('openaiAgentsPlugin', options, { ...activitiesOptionNames, agents: true });
+  const { agents = [], ...own } = options;
+  const { log, providers } = own;
+  const base = millracePlugin({ agents: [...agents, loggingAgent(own)], log, providers });
+  const activities = createAgentsActivities(own);
   return {
     ...base,
     name: '@millrace/openai-agents',

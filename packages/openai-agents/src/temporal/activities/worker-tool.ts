@@ -1,5 +1,5 @@
 import type { Tool, ToolContext, ToolExecution } from '@millrace/agent';
-import type { JsonValue } from '@millrace/core';
+import type { JsonValue, OptionNames } from '@millrace/core';
 
 /**
  * The context of a tool execution. Calls of an agent that is used as a tool are not on the log and
@@ -21,6 +21,11 @@ export interface WorkerToolOptions
   /** Runs the tool. */
   readonly execute: WorkerToolFunction;
 }
+
+/** The names of all options of a worker tool. */
+export const workerToolNames: OptionNames<WorkerToolOptions> = {
+  ...{ execute: true, replay: true, timeoutMs: true, retries: true, maxOutputLength: true },
+};
 
 /**
  * A function, or a function with options: with `replay: 'safe'` it may run again after its worker

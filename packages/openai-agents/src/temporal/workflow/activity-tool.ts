@@ -1,6 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import { type FunctionTool, type ToolOptions, tool } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/workflow';
+import { assertKnownOptions } from '../../known-options.ts';
 import type { ActivityTimeouts } from './activities.ts';
 import { currentTask } from './task-run.ts';
 
@@ -29,6 +30,11 @@ export interface ActivityToolOptions
  * progress is on the log.
  */
 export function activityTool(options: ActivityToolOptions): FunctionTool {
+  assertKnownOptions('activityTool', options, {
+    ...{ name: true, description: true, parameters: true, strict: true },
+    ...{ heartbeatMs: true, timeoutMs: true, maxAttempts: true },
+    ...{ isEnabled: true, errorFunction: true },
+  });
   const { heartbeatMs, timeoutMs, maxAttempts, strict = true, ...rest } = options;
   const { name } = rest;
   const times = {

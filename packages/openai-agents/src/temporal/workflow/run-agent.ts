@@ -8,6 +8,7 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow';
+import { assertKnownOptions } from '../../known-options.ts';
 import { callIdOf } from '../../updates/message-content.ts';
 import { loggingAgentName } from '../contract/agents-activities.ts';
 import type { ActivityTimeouts } from './activities.ts';
@@ -42,6 +43,10 @@ export async function runAgent<A extends AnyAgent>(
   agent: A,
   options: RunAgentOptions = {},
 ): Promise<RunResult<unknown, A> | undefined> {
+  assertKnownOptions('runAgent', options, {
+    ...{ session: true, input: true, context: true, maxTurns: true, config: true },
+    ...{ heartbeatMs: true, timeoutMs: true, maxAttempts: true },
+  });
   const { session, input, heartbeatMs, timeoutMs } = options;
   const times = { heartbeatMs, requestTimeoutMs: timeoutMs };
   const agentSession = new AgentSession({

@@ -1,3 +1,4 @@
+import type { OptionNames } from '@millrace/core';
 import { type Clock, systemClock } from '../../transport/clock.ts';
 import {
   ByteBudget,
@@ -6,6 +7,7 @@ import {
   toRecordedRequest,
 } from '../captured-request.ts';
 import {
+  assertCassetteOptions,
   type BodyEnd,
   type Cassette,
   type CassetteLimits,
@@ -50,6 +52,13 @@ export interface RecordOptions {
   readonly clock?: Clock | undefined;
 }
 
+const limitNames: OptionNames<CassetteLimits> = {
+  maxExchangeBytes: true,
+  maxTotalBytes: true,
+  maxChunksPerExchange: true,
+  maxExchanges: true,
+};
+
 /** Records the requests that go through its `fetch`. */
 export interface CassetteRecorder {
   /** Use this fetch for requests. It returns the live response unchanged. */
@@ -72,6 +81,10 @@ export interface CassetteRecorder {
  * await writeFile('models.cassette.jsonl', encodeCassette(await recorder.settled()));
  */
 export function recordCassette(options: RecordOptions = {}): CassetteRecorder {
+  assertCassetteOptions('recordCassette', options, {
+    ...{ fetch: true, secrets: true, onExchange: true, limits: true, clock: true },
+  });
+  assertCassetteOptions('recordCassette: limits', options.limits ?? {}, limitNames);
   return new Recorder(options);
 }
 

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
 import { ByteBudget, captureRequest, toRecordedRequest } from '../captured-request.ts';
 import {
+  assertCassetteOptions,
   type Cassette,
   CassetteError,
   defaultCassetteLimits,
@@ -42,6 +43,7 @@ export interface ReplayOptions {
  * const response = await replay('https://api.example.com/v1/models');
  */
 export function replayFetch(cassette: Cassette, options: ReplayOptions = {}): typeof fetch {
+  assertCassetteOptions('replayFetch', options, { speed: true, secrets: true, clock: true });
   const { speed = 'instant', clock = systemClock } = options;
   checkSpeed(speed);
   const redactor = createRedactor(options.secrets);

@@ -74,23 +74,6 @@ function itemsJson(items: readonly Item[]): JsonValue {
   return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
 }
 
-/** Returns the offset of the queued command with this key, or undefined. */
-export async function findQueuedCommand(
-  log: Log,
-  taskId: string,
-  key: string,
-): Promise<number | undefined> {
-  const session = sessionId(taskId);
-  if ((await log.info(session)) === undefined) return undefined;
-  for (let from = 0; ; ) {
-    const { records, through } = await log.read(session, { from });
-    const queued = records.find(({ fact }) => fact?.type === 'command_queued' && fact.key === key);
-    if (queued !== undefined) return queued.offset;
-    if (through <= from) return undefined;
-    from = through;
-  }
-}
-
 /** The key of a client's message on the log. */
 export function messageKey(key: string): string {
   return `message:${key}`;

@@ -34,7 +34,6 @@ import {
   consumesMessage,
   currentState,
   expectsAnswer,
-  findQueuedCommand,
   loopJournalOptions,
   messageKey,
   silentCommandTypes,
@@ -100,9 +99,9 @@ export class LoopRunner {
     const taskId = stored.task.id;
     const session = sessionId(taskId);
     const key = messageKey(clientKey);
-    const queuedAt = await findQueuedCommand(log, taskId, key);
-    if (queuedAt === undefined) return undefined;
-    const before = await snapshot(log, session, { through: queuedAt });
+    const queued = await log.findCommand(session, key);
+    if (queued === undefined) return undefined;
+    const before = await snapshot(log, session, { through: queued.offset });
     const waiter = this.#waiters.add(taskId, key);
     const source = {
       log,

@@ -7,9 +7,17 @@ import { ServerError } from '../../contract/server-error.ts';
 export interface Cursor {
   readonly offset: number;
   readonly k?: number | undefined;
+  /** The incarnation of the session. Absent if the client does not know it. */
+  readonly incarnation?: string | undefined;
 }
 
-const cursorPattern = /^(\d{1,16})(?:\.(\d{1,9}))?$/;
+/** A cursor as text: `offset` or `offset.k`, and the incarnation after a hyphen. */
+const cursorPattern = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([0-9a-z]{1,32}))?$/;
+
+/** True if the text is a cursor. */
+export function isCursor(text: string): boolean {
+  return cursorPattern.test(text);
+}
 
 /**
  * Parses `?from=` or `Last-Event-ID`. Empty text counts as absent, because browsers send it without
@@ -17,13 +25,27 @@ const cursorPattern = /^(\d{1,16})(?:\.(\d{1,9}))?$/;
  */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined || text === '') return undefined;
-  const [, offset, k] = cursorPattern.exec(text) ?? [];
-  if (offset === undefined || !Number.isSafeInteger(Number(offset))) throw badCursor(text.length);
-  return k === undefined ? { offset: Number(offset) } : { offset: Number(offset), k: Number(k) };
+  const [, offset, k, incarnation] = cursorPattern.exec(text) ?? [];
+  if (offset === undefined) throw badCursor(text.length);
+  const position = k === undefined ? {} : { k: Number(k) };
+  const history = incarnation === undefined ? {} : { incarnation };
+  return { offset: Number(offset), ...position, ...history };
 }
 
+/** The id of the frame at the cursor, without the incarnation. */
 export function cursorId({ offset, k }: Cursor): string {
   return k === undefined ? `${offset}` : `${offset}.${k}`;
+}
+
+/** What follows the position in the ids of a session's frames. */
+export function idEndOf(incarnation: string): string {
+  return `-${incarnation}`;
+}
+
+/** The log was rewound since the client received its cursor. */
+export function rewoundCursor(session: string): ServerError {
+  const message = `Cannot resume task ${session} at this cursor: its log was rewound (a backup was restored, or the last records were lost). Read again: connect without from and Last-Event-ID`;
+  return new ServerError('rewound', message, { session });
 }
 
 /** Throws if the offset is beyond the end of the log, instead of skipping records silently. */
@@ -34,6 +56,6 @@ export function assertInLog(session: string, { offset }: Cursor, through: number
 }
 
 function badCursor(length: number): ServerError {
-  const message = `Cannot resume: from or Last-Event-ID is not an offset (it has ${length} characters). Send the id of the last received event (such as 12 or 12.0), or none`;
+  const message = `Cannot resume: from or Last-Event-ID is not an offset (it has ${length} characters). Send the id of the last received event, or none`;
   return new ServerError('bad_request', message);
 }

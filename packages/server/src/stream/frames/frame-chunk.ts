@@ -1,5 +1,5 @@
 import type { Batch, FoldState, LogRecord } from '@millrace/core';
-import { encodeFrame, type Frame } from '@millrace/core/streams';
+import { encodeFrames, type Frame } from '@millrace/core/streams';
 import type { FrameView } from '../../contract/stream.ts';
 
 /**
@@ -20,6 +20,8 @@ export interface Step {
 }
 
 interface EncodeOptions {
+  /** Added to the id of each frame. */
+  readonly idEnd: string;
   /** A chunk ends with the record that exceeds this size. */
   readonly pieceBytes: number;
   /**
@@ -37,16 +39,16 @@ export function encodeChunks(
   view: FrameView,
   batch: Batch,
   steps: readonly Step[],
-  { pieceBytes, skip }: EncodeOptions,
+  { pieceBytes, skip, idEnd }: EncodeOptions,
 ): readonly FrameChunk[] {
-  if (view.batch !== undefined) return [encodeChunk(batch, view.batch(batch))];
+  if (view.batch !== undefined) return [encodeChunk(batch, view.batch(batch), idEnd)];
   const chunks: FrameChunk[] = [];
   let { after } = batch;
   let text = '';
   for (const step of steps) {
     const frames = view.frames(step.before, step.record, step.after);
     const { offset } = step.record;
-    text += encodeAll(offset === skip?.offset ? framesAfter(frames, skip.id) : frames);
+    text += encodeFrames(offset === skip?.offset ? framesAfter(frames, skip.id) : frames, idEnd);
     if (text.length < pieceBytes) continue;
     chunks.push({ after, through: offset, bytes: Buffer.from(text) });
     after = offset;
@@ -60,14 +62,9 @@ export function encodeChunks(
 export function encodeChunk(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   frames: readonly Frame[],
+  idEnd: string,
 ): FrameChunk {
-  return { after, through, bytes: Buffer.from(encodeAll(frames)) };
-}
-
-function encodeAll(frames: readonly Frame[]): string {
-  let text = '';
-  for (const frame of frames) text += encodeFrame(frame);
-  return text;
+  return { after, through, bytes: Buffer.from(encodeFrames(frames, idEnd)) };
 }
 
 function framesAfter(frames: readonly Frame[], id: string): readonly Frame[] {

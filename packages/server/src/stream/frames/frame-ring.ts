@@ -4,13 +4,16 @@ import type { FrameChunk } from './frame-chunk.ts';
 /** The newest frames of a view, limited by bytes. */
 export class FrameRing {
   readonly #maxBytes: number;
+  readonly #idEnd: string;
   #chunks: FrameChunk[] = [];
   #after: number;
   #through: number;
   #bytes = 0;
 
-  constructor(maxBytes: number, through: number) {
+  /** `idEnd` follows the position in the ids of the frames. */
+  constructor(maxBytes: number, through: number, idEnd: string) {
     this.#maxBytes = maxBytes;
+    this.#idEnd = idEnd;
     this.#after = through;
     this.#through = through;
   }
@@ -53,7 +56,7 @@ export class FrameRing {
     if (chunk === undefined || chunk.after > offset || (chunk.after === offset && k !== undefined))
       return undefined;
     if (chunk.after === offset) return chunk;
-    const start = indexAfter(chunk.bytes, cursorId(cursor));
+    const start = indexAfter(chunk.bytes, `${cursorId(cursor)}${this.#idEnd}`);
     return start < 0 ? undefined : { ...chunk, after: offset, bytes: chunk.bytes.subarray(start) };
   }
 

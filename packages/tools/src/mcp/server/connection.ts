@@ -15,6 +15,7 @@ import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
 import { createTransport, type ServerTransport } from '../transport/create-transport.ts';
 import { clip, createRedactor, describeError } from '../transport/error-text.ts';
+import { packageVersion } from './package-version.ts';
 import { listTools, type ReportProblem } from './tool-list.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
@@ -75,7 +76,7 @@ async function connect(
 ): Promise<Connection> {
   const wire = createTransport(server, settings);
   const client = new Client(
-    { name: 'millrace', version: '0.0.0' },
+    { name: 'millrace', version: packageVersion() },
     {
       versionNegotiation: { mode },
       inputRequired: { autoFulfill: false },

@@ -56,6 +56,7 @@ export const closingCases: readonly CaseSpec[] = [
         () => log.open(session),
         () => log.produce(admission),
         () => log.submit(session, {}, 'k'),
+        () => log.findCommand(session, 'k'),
         () => log.read(session),
         () => log.info(session),
         () => log.list(),

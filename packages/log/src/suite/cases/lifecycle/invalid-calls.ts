@@ -44,6 +44,7 @@ const malformed: Readonly<Record<string, (log: Log, theirs: Driver) => Promise<u
 const callsOn: Readonly<Record<string, (log: Log, id: SessionId) => Promise<unknown>>> = {
   open: (log, id) => log.open(id),
   submit: (log, id) => log.submit(id, {}, 'k'),
+  findCommand: (log, id) => log.findCommand(id, 'k'),
   read: (log, id) => log.read(id),
   follow: firstStep,
   info: (log, id) => log.info(id),

@@ -76,6 +76,26 @@ export const readCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'read: a cursor of an earlier session with the same id is refused, and one of this session is not',
+    async run({ log }) {
+      await (await log.open(session)).append(markers(3));
+      const { incarnation = '' } = (await log.info(session)) ?? {};
+      assert.ok(/^[0-9a-z]{1,32}$/.test(incarnation));
+      assert.equal((await log.read(session, { from: 2, incarnation })).through, 3);
+      assert.equal((await log.list())[0]?.incarnation, incarnation);
+      await log.fork(session, { into: nowhere, through: 3 });
+      assert.ok((await log.info(nowhere))?.incarnation !== incarnation);
+      await log.delete(session);
+      await expectRefusal('rewound', log.open(session, { from: 2, incarnation }));
+      assert.equal(await log.info(session), undefined);
+      await (await log.open(session)).append(markers(5));
+      await expectRefusal('rewound', log.read(session, { from: 2, incarnation }));
+      await expectFollowRefusal('rewound', log.follow(session, { from: 2, incarnation }));
+      await expectRefusal('rewound', log.open(session, { from: 2, incarnation, takeOver: true }));
+      assert.equal((await log.read(session, { from: 2 })).through, 5);
+    },
+  },
+  {
     name: 'read: a missing session is refused and not created',
     async run({ log }) {
       await expectRefusal('no_session', log.read(nowhere));

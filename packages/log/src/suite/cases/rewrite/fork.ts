@@ -1,4 +1,4 @@
-import { sessionId } from '@millrace/core';
+import { findItem, itemId, sessionId, toArray } from '@millrace/core';
 import * as assert from '../../assert.ts';
 import { fact, marker, markers, runStarted, wholeItem, wholeTurn } from '../../drafts.ts';
 import { expectRefusal } from '../../expectations.ts';
@@ -146,8 +146,36 @@ export const forkCases: readonly CaseSpec[] = [
       await log.redact(session, item.fact.itemId);
       await expectRefusal('bad_offset', log.fork(session, { into, through: 2 }));
       await log.fork(session, { into, through: 3 });
-      assert.deepEqual(await offsets(log, into), [1, 3]);
-      assert.equal((await new Follower(log, into, { until: 'idle' }).end()).through, 3);
+      // The record at offset 4 marks the item as redacted in the copy.
+      assert.deepEqual(await offsets(log, into), [1, 3, 4]);
+      assert.equal((await new Follower(log, into, { until: 'idle' }).end()).through, 4);
+    },
+  },
+  {
+    name: 'fork: an item that was redacted after the offset is marked as redacted in the copy',
+    async run({ log }) {
+      const part = { kind: 'text', text: 'a secret' } as const;
+      const driver = await log.open(session);
+      await driver.append(wholeItem('first', part));
+      await driver.append(wholeItem('second', part));
+      await driver.append(wholeItem('third', part));
+      for (const item of ['first', 'third']) await log.redact(session, itemId(item), 'private');
+      await log.fork(session, { into, through: 6 });
+      const state = stateAfter(into, await readBatches(log, into));
+      assert.deepEqual(
+        toArray(state.items).map(({ id, redacted, parts }) => [id, redacted, parts.length]),
+        [
+          ['first', true, 0],
+          ['second', false, 1],
+        ],
+      );
+      assert.equal((await log.info(into))?.through, 7);
+      // A fork that was taken before the redaction keeps the content, until it is redacted too.
+      const early = sessionId('early');
+      await log.fork(into, { into: early, through: 6 });
+      await log.redact(into, itemId('second'));
+      const kept = stateAfter(early, await readBatches(log, early));
+      assert.equal(findItem(kept, itemId('second'))?.redacted, false);
     },
   },
   {

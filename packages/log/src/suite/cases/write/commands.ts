@@ -33,6 +33,19 @@ export const commandCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'command: is found by its key, before and after a driver handled it',
+    async run({ log }) {
+      assert.equal(await log.findCommand(session, 'k'), undefined);
+      const driver = await log.open(session);
+      await driver.append([marker('first')]);
+      await log.submit(session, command, 'k');
+      assert.deepEqual(await log.findCommand(session, 'k'), { offset: 2, isConsumed: false });
+      await driver.append([fact({ type: 'command_consumed', key: 'k' })]);
+      assert.deepEqual(await log.findCommand(session, 'k'), { offset: 2, isConsumed: true });
+      assert.equal(await log.findCommand(session, 'other'), undefined);
+    },
+  },
+  {
     name: 'command: concurrent commands with the same key are stored once',
     async run({ log }) {
       const keys = ['a', 'b', 'a', 'a', 'b'];

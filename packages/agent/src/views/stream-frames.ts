@@ -1,4 +1,12 @@
-import { type Batch, type FoldState, type LogRecord, toArray, type View } from '@millrace/core';
+import {
+  type AgentEvent,
+  type Batch,
+  encodeEvent,
+  type FoldState,
+  type LogRecord,
+  toArray,
+  type View,
+} from '@millrace/core';
 import {
   encodeChunk,
   encodeFrame,
@@ -25,6 +33,11 @@ interface Step {
 }
 
 const stepView: View<Step> = (before, record, after) => [{ before, record, after }];
+
+/** The frame of one event in an event stream. */
+export function eventFrame(event: AgentEvent): string {
+  return encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
+}
 
 /** The frames of an event stream with one message, as the AI SDK's clients read it. */
 export async function* uiMessageFrames(

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { MillraceError } from '@millrace/core';
+import type { StoredRow } from '@millrace/server';
+
+// A backup is one SQLite file. It is a log that `sqliteLog` can open, with two further tables: the
+// rows of the server, and a description with a checksum of everything.
+
+/** What a backup contains. `server`: also the rows of a server. */
+export interface BackupSummary {
+  readonly kind: 'sessions' | 'server';
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly sessions: number;
+  readonly blobs: number;
+  readonly rows: number;
+}
+
+const formatVersion = 1;
+const [infoTable, rowsTable] = ['backup_info', 'backup_rows'];
+
+/** Turns a copied log into a backup. `rows` is undefined for a store without a server. */
+export async function finishBackup(
+  path: string,
+  rows: AsyncIterable<StoredRow> | Iterable<StoredRow> | undefined,
+): Promise<BackupSummary> {
+  const database = new DatabaseSync(path);
+  try {
+    // The backup is one file. A log that is opened from it gets its own incarnation.
+    database.exec('PRAGMA journal_mode = DELETE; UPDATE counters SET incarnation = -1');
+    database.exec(`CREATE TABLE ${infoTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+      CREATE TABLE ${rowsTable} (
+        tbl TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, created_at REAL NOT NULL,
+        updated_at REAL NOT NULL, keys TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (tbl, id)
+      ) STRICT, WITHOUT ROWID`);
+    const put = database.prepare(`INSERT INTO ${rowsTable} VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    database.exec('BEGIN');
+    for await (const { table, id, version, createdAt, updatedAt, keys, data } of rows ?? [])
+      put.run(table, id, version, createdAt, updatedAt, keys, data);
+    const summary: BackupSummary = {
+      kind: rows === undefined ? 'sessions' : 'server',
+      createdAt: Date.now(),
+      ...countsOf(database),
+    };
+    const info = database.prepare(`INSERT INTO ${infoTable} VALUES (?, ?)`);
+    info.run('format', String(formatVersion));
+    info.run('summary', JSON.stringify(summary));
+    info.run('sha256', digestOf(database));
+    database.exec('COMMIT');
+    return summary;
+  } finally {
+    database.close();
+  }
+}
+
+/** Checks that a backup is whole. Throws `bad_backup`, or `too_new`. */
+export function verifyBackup(path: string): BackupSummary {
+  const database = openBackup(path);
+  try {
+    const info = new Map(
+      database
+        .prepare(`SELECT name, value FROM ${infoTable}`)
+        .all()
+        .map(({ name, value }) => [String(name), String(value)]),
+    );
+    if (Number(info.get('format')) > formatVersion) throw tooNew(path);
+    const summary = JSON.parse(info.get('summary') ?? '{}') as BackupSummary;
+    const counts = countsOf(database);
+    const isWhole =
+      counts.sessions === summary.sessions &&
+      counts.blobs === summary.blobs &&
+      counts.rows === summary.rows;
+    if (!isWhole) throw badBackup(path, 'sessions, blobs or rows are missing');
+    if (digestOf(database) !== info.get('sha256'))
+      throw badBackup(path, 'its checksum does not match');
+    const [check] = database.prepare('PRAGMA integrity_check(1)').all();
+    if (check?.['integrity_check'] !== 'ok') throw badBackup(path, 'its pages are damaged');
+    return summary;
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    throw badBackup(path, error instanceof Error ? error.message : String(error), error);
+  } finally {
+    database.close();
+  }
+}
+
+/** The rows of a backup. */
+export function* rowsOf(path: string): Generator<StoredRow> {
+  const database = openBackup(path);
+  try {
+    for (const row of database.prepare(`SELECT * FROM ${rowsTable}`).iterate())
+      yield {
+        table: String(row['tbl']),
+        id: String(row['id']),
+        version: Number(row['version']),
+        createdAt: Number(row['created_at']),
+        updatedAt: Number(row['updated_at']),
+        keys: String(row['keys']),
+        data: String(row['data']),
+      };
+  } finally {
+    database.close();
+  }
+}
+
+/** Removes from a copy of a backup what does not belong to a log. */
+export function toLogFile(path: string): void {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec(`DROP TABLE ${infoTable}; DROP TABLE ${rowsTable}; VACUUM`);
+  } finally {
+    database.close();
+  }
+}
+
+function openBackup(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { readOnly: true });
+  } catch (error) {
+    throw badBackup(path, 'it cannot be opened', error);
+  }
+}
+
+function countsOf(database: DatabaseSync): Pick<BackupSummary, 'sessions' | 'blobs' | 'rows'> {
+  const count = (table: string) =>
+    Number(database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count']);
+  return { sessions: count('sessions'), blobs: count('blobs'), rows: count(rowsTable) };
+}
+
+/** The checksum of all rows of all tables, except the table that holds it. */
+function digestOf(database: DatabaseSync): string {
+  const hash = createHash('sha256');
+  const tables = database
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+      AND name <> '${infoTable}' ORDER BY name`)
+    .all()
+    .map(({ name }) => String(name));
+  for (const table of tables) {
+    const columns = database.prepare(`PRAGMA table_info(${table})`).all();
+    const keys = columns
+      .filter(({ pk }) => Number(pk) > 0)
+      .sort((a, b) => Number(a['pk']) - Number(b['pk']))
+      .map(({ name }) => String(name));
+    hash.update(`${table}\n`);
+    const order = keys.length === 0 ? 'rowid' : keys.join(', ');
+    for (const row of database.prepare(`SELECT * FROM ${table} ORDER BY ${order}`).iterate())
+      for (const value of Object.values(row)) {
+        const bytes = value instanceof Uint8Array ? value : Buffer.from(JSON.stringify(value));
+        hash.update(`${bytes.length} `).update(bytes);
+      }
+  }
+  return hash.digest('hex');
+}
+
+function badBackup(path: string, why: string, cause?: unknown): MillraceError {
+  const message = `Cannot use the backup ${path}: ${why}. Nothing was changed. Use another backup`;
+  return new MillraceError('bad_backup', message, { path }, { cause });
+}
+
+function tooNew(path: string): MillraceError {
+  const message = `Cannot use the backup ${path}: a later version of millrace wrote it. Update millrace`;
+  return new MillraceError('too_new', message, { path });
+}

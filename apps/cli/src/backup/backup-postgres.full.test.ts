@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { postgresLog } from '@millrace/log/postgres';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { postgresRows } from '@millrace/server/postgres';
+import { exportSqliteRows } from '@millrace/server/sqlite';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { markers } from '../../../../packages/log/src/suite/drafts.ts';
+import { Follower } from '../../../../packages/log/src/suite/follower.ts';
+import {
+  describeOnPostgres,
+  hasPostgres,
+  startPostgres,
+  type TestPostgres,
+} from '../../../../packages/log/src/testing/start-postgres.ts';
+import {
+  readContents,
+  writeFixture,
+} from '../../../../packages/log/src/testing/version-fixture.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { backupTarget } from './backup-target.ts';
+import { restoreBackup } from './restore-backup.ts';
+import { writeBackup } from './write-backup.ts';
+
+const describe = describeOnPostgres();
+let postgres: TestPostgres;
+beforeAll(async () => {
+  if (hasPostgres) postgres = await startPostgres();
+});
+afterAll(() => postgres?.remove());
+const folder = temporaryFolder('backup-postgres');
+
+describe('21.3: a backup of servers on Postgres', () => {
+  test('21.3: is restored into Postgres while servers run, and into a folder', async () => {
+    const { url } = postgres;
+    const target = backupTarget({ store: url }, {}, { env: {}, cwd: folder() });
+    const log = postgresLog({ url });
+    const rows = await postgresRows({ url });
+    await writeFixture(log);
+    await rows.put('tasks', { id: 't', keys: { name: 'weather' }, data: { a: 1 } });
+    const before = await rows.put('tasks', { id: 't', keys: { name: 'weather' }, data: { a: 2 } });
+    const contents = await readContents(log);
+    const path = join(folder(), 'backup');
+    const summary = await writeBackup(target, path);
+    expect(summary).toMatchObject({ kind: 'server', sessions: 3, blobs: 1, rows: 1 });
+
+    const driver = await log.open('chat fork');
+    await driver.append(markers(2));
+    await rows.delete('tasks', 't');
+    const follower = await new Follower(log, 'closed' as never).reach(1);
+    const end = follower.reach(9999).catch((error: unknown) => error);
+    const restore = (replace: boolean) => restoreBackup({ path, target, replace });
+    await expect(restore(false)).rejects.toMatchObject({ code: 'not_empty' });
+    await restore(true);
+    expect(await end).toMatchObject({ code: 'rewound' });
+    await expect(driver.append(markers(1))).rejects.toMatchObject({
+      code: expect.stringMatching(/fenced|no_session/) as string,
+    });
+    // The lease of the original is not part of the restored session.
+    const { chat, ...others } = contents.sessions;
+    const expected = { ...contents, sessions: { ...others, chat: { ...chat, holder: null } } };
+    expect(await readContents(log)).toEqual(expected);
+    expect(await rows.get('tasks', 't')).toEqual(before);
+    await log.renewIncarnation();
+    await log.close();
+    await rows.close();
+
+    const files = backupTarget({ data: 'server' }, {}, { env: {}, cwd: folder() });
+    await restoreBackup({ path, target: files, replace: false });
+    const copy = sqliteLog({ path: join(folder(), 'server/sessions.db') });
+    expect(await readContents(copy)).toEqual(expected);
+    await copy.close();
+    expect([...exportSqliteRows(join(folder(), 'server/tasks.db'))]).toMatchObject([
+      { table: 'tasks', id: 't', version: 2, createdAt: before.createdAt },
+    ]);
+  });
+});

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { MillraceError } from '@millrace/core';
+import { makeFolder } from '../make-folder.ts';
+import { type BackupSummary, rowsOf, toLogFile, verifyBackup } from './backup-file.ts';
+import { type BackupTarget, notEmpty } from './backup-target.ts';
+
+interface RestoreOptions {
+  readonly path: string;
+  readonly target: BackupTarget;
+  /** Replace a store that is not empty. */
+  readonly replace: boolean;
+}
+
+/**
+ * Restores a backup into a store. The whole backup is checked first, and the store changes only when
+ * everything is ready. The log gets a new incarnation, so clients read it again.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<BackupSummary> {
+  const { path, target } = options;
+  if (!existsSync(path)) throw noBackup(path);
+  const summary = verifyBackup(path);
+  const isServer = target.type === 'postgres' || target.rows !== undefined;
+  if (isServer !== (summary.kind === 'server')) throw otherKind(path, summary.kind);
+  if (target.type === 'files') await restoreFiles(options, target);
+  else {
+    const { restorePostgres } = await import('./restore-postgres.ts');
+    await withLogCopy(path, (copy) =>
+      restorePostgres({ ...options, target, copy, rows: () => rowsOf(path) }),
+    );
+  }
+  return summary;
+}
+
+async function restoreFiles(
+  { path, replace }: RestoreOptions,
+  { log, rows }: Extract<BackupTarget, { readonly type: 'files' }>,
+): Promise<void> {
+  makeFolder(dirname(log));
+  const files = [
+    { to: log, table: 'sessions' },
+    ...(rows === undefined ? [] : [{ to: rows, table: 'rows' }]),
+  ].map((file) => ({ ...file, ready: `${file.to}.${randomUUID()}.part` }));
+  for (const { to, table } of files) assertReplaceable(to, table, replace);
+  try {
+    for (const { to, ready } of files) {
+      if (to === log) {
+        copyFileSync(path, ready);
+        toLogFile(ready);
+      } else {
+        const { importSqliteRows } = await import('@millrace/server/sqlite');
+        importSqliteRows(ready, rowsOf(path));
+      }
+      chmodSync(ready, 0o600);
+    }
+    // Again, because the copies took a while.
+    for (const { to, table } of files) assertReplaceable(to, table, replace);
+    for (const { to, ready } of files) {
+      // The mark stays. The numbers that it contains are not used again.
+      for (const end of ['-wal', '-shm', '-journal']) rmSync(to + end, { force: true });
+      renameSync(ready, to);
+    }
+  } finally {
+    for (const { ready } of files)
+      for (const end of ['', '-wal', '-shm', '-journal', '-mark'])
+        rmSync(ready + end, { force: true });
+  }
+}
+
+/** Throws if another process uses the file, or if it has content that must not be replaced. */
+function assertReplaceable(path: string, table: string, replace: boolean): void {
+  if (!existsSync(path)) return;
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    // Each process that uses the file holds a shared lock on it.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    if (!replace && !isEmpty(database, table)) throw notEmpty(path);
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    const { errcode = 0 } = error as { readonly errcode?: number };
+    if ((errcode & 0xff) === busyCode) throw inUse(path);
+    // A damaged file can be replaced, if the user says so.
+    if (!replace) throw notEmpty(path);
+  } finally {
+    database.close();
+  }
+}
+
+const busyCode = 5;
+
+function isEmpty(database: DatabaseSync, table: string): boolean {
+  const found = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table);
+  return (
+    found === undefined || database.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() === undefined
+  );
+}
+
+/** Calls the function with the path of a copy that opens as a log. The backup stays as it is. */
+async function withLogCopy(path: string, use: (copy: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));
+  try {
+    const copy = join(folder, 'log.db');
+    copyFileSync(path, copy);
+    chmodSync(copy, 0o600);
+    await use(copy);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function noBackup(path: string): MillraceError {
+  return new MillraceError('no_backup', `Cannot restore ${path}: it does not exist`, { path });
+}
+
+function otherKind(path: string, kind: BackupSummary['kind']): MillraceError {
+  const message =
+    kind === 'server'
+      ? `Cannot restore ${path} into a file of sessions: it is the backup of a server. Choose its store with --data <dir> or --store postgres://…`
+      : `Cannot restore ${path} into a server: it is the backup of a file of sessions. Choose the file with --store <file>`;
+  return new MillraceError('bad_backup', message, { path });
+}
+
+function inUse(path: string): MillraceError {
+  const message = `Cannot restore into ${path}: another process uses it. Stop the servers and chats that use it, and try again`;
+  return new MillraceError('in_use', message, { path });
+}

@@ -1,0 +1,97 @@
+import type { StoredRow } from '@millrace/server';
+import { type BackupTarget, notEmpty } from './backup-target.ts';
+
+interface RestorePostgresOptions {
+  readonly target: Extract<BackupTarget, { readonly type: 'postgres' }>;
+  /** A copy of the backup that opens as a log. */
+  readonly copy: string;
+  readonly rows: () => Iterable<StoredRow>;
+  readonly replace: boolean;
+}
+
+/** The schemas of a server, and those that a restore prepares. */
+const schemas = { log: 'millrace_log', rows: 'millrace_rows' } as const;
+const prepared = { log: 'millrace_log_restoring', rows: 'millrace_rows_restoring' } as const;
+/** The functions of a log refer to their schema by its name. */
+const functions = ['renew_incarnation()', 'note_history(text)'];
+
+/**
+ * Restores into Postgres. It prepares new schemas, and one transaction puts them in the place of the
+ * old ones. Servers that are running continue with the restored data.
+ */
+export async function restorePostgres(options: RestorePostgresOptions): Promise<void> {
+  const { target, copy, rows, replace } = options;
+  const { Client } = await import('pg');
+  const { importPostgresRows } = await import('@millrace/server/postgres');
+  const client = new Client({ connectionString: target.url });
+  await client.connect();
+  try {
+    if (!replace && !(await isEmpty(client))) throw notEmpty(target.name);
+    // A restore that was interrupted may have left them.
+    for (const schema of Object.values(prepared))
+      await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await copyLog(copy, target.url);
+    await importPostgresRows({ url: target.url, schema: prepared.rows }, rows());
+    await client.query('BEGIN');
+    for (const name of ['log', 'rows'] as const) {
+      await client.query(`DROP SCHEMA IF EXISTS ${schemas[name]} CASCADE`);
+      await client.query(`ALTER SCHEMA ${prepared[name]} RENAME TO ${schemas[name]}`);
+    }
+    for (const name of functions)
+      await client.query(`ALTER FUNCTION ${schemas.log}.${name} SET search_path = ${schemas.log}`);
+    // Wakes the followers of running servers.
+    await client.query(`SELECT ${schemas.log}.renew_incarnation()`);
+    await client.query('COMMIT');
+  } finally {
+    await client.end();
+  }
+}
+
+interface Queries {
+  query(sql: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+/** True if the server has no sessions and no rows. */
+async function isEmpty(client: Queries): Promise<boolean> {
+  const tables = [
+    [schemas.log, 'sessions'],
+    [schemas.rows, 'rows'],
+  ] as const;
+  for (const [schema, table] of tables) {
+    const exists = 'SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2';
+    if ((await client.query(exists, [schema, table])).rows.length === 0) continue;
+    if ((await client.query(`SELECT 1 FROM ${schema}.${table} LIMIT 1`)).rows.length > 0)
+      return false;
+  }
+  return true;
+}
+
+async function copyLog(copy: string, url: string): Promise<void> {
+  const [{ postgresLog }, { sqliteLog }, { DatabaseSync }] = await Promise.all([
+    import('@millrace/log/postgres'),
+    import('@millrace/log/sqlite'),
+    import('node:sqlite'),
+  ]);
+  const database = new DatabaseSync(copy, { readOnly: true });
+  const hashes = database
+    .prepare('SELECT hash FROM blobs')
+    .all()
+    .map(({ hash }) => String(hash));
+  database.close();
+  const from = sqliteLog({ path: copy });
+  const to = postgresLog({ url, schema: prepared.log });
+  try {
+    await to.ready();
+    for (const hash of hashes) {
+      const bytes = await from.blobs.get(hash);
+      if (bytes !== undefined) await to.blobs.put(bytes);
+    }
+    for (const { session, through, createdAt, changedAt, isClosed, origin } of await from.list()) {
+      const { records } = await from.read(session, { maxBytes: Number.POSITIVE_INFINITY });
+      await to.restore(session, records, { through, createdAt, changedAt, isClosed, origin });
+    }
+  } finally {
+    await from.close();
+    await to.close();
+  }
+}

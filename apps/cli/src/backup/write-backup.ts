@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { MillraceError } from '@millrace/core';
+import { type BackupSummary, finishBackup } from './backup-file.ts';
+import type { BackupTarget } from './backup-target.ts';
+
+/** Everything that SQLite and the log leave beside a file. */
+const ends = ['', '-journal', '-wal', '-shm', '-mark'];
+
+/**
+ * Writes the log, its blobs and the server's rows as of one moment into one file, while others
+ * continue to write. The file gets its name when it is complete.
+ */
+export async function writeBackup(target: BackupTarget, path: string): Promise<BackupSummary> {
+  if (existsSync(path)) throw fileExists(path);
+  const part = `${path}.${randomUUID()}.part`;
+  try {
+    const summary =
+      target.type === 'files' ? await copyFiles(target, part) : await copyPostgres(target, part);
+    chmodSync(part, 0o600);
+    linkIntoPlace(part, path);
+    return summary;
+  } finally {
+    for (const end of ends)
+      for (const name of [part, `${part}.rows`]) rmSync(name + end, { force: true });
+  }
+}
+
+async function copyFiles(
+  { log, rows }: Extract<BackupTarget, { readonly type: 'files' }>,
+  part: string,
+): Promise<BackupSummary> {
+  for (const path of rows === undefined ? [log] : [log, rows])
+    if (!existsSync(path)) throw noStore(path);
+  const [{ copySqliteFiles }, { exportSqliteRows }] = await Promise.all([
+    import('@millrace/log/sqlite'),
+    import('@millrace/server/sqlite'),
+  ]);
+  const copies = rows === undefined ? [] : [{ from: rows, to: `${part}.rows` }];
+  await copySqliteFiles([{ from: log, to: part }, ...copies]);
+  await migrateCopy(part);
+  return finishBackup(part, rows === undefined ? undefined : exportSqliteRows(`${part}.rows`));
+}
+
+/** The store may have the tables of an earlier version. The store itself stays as it is. */
+async function migrateCopy(part: string): Promise<void> {
+  const { sqliteLog } = await import('@millrace/log/sqlite');
+  await sqliteLog({ path: part, onRewound: () => {} }).close();
+}
+
+async function copyPostgres(
+  { url }: Extract<BackupTarget, { readonly type: 'postgres' }>,
+  part: string,
+): Promise<BackupSummary> {
+  const [{ postgresSnapshot }, { exportPostgresRows }, { sqliteLog }] = await Promise.all([
+    import('@millrace/log/postgres'),
+    import('@millrace/server/postgres'),
+    import('@millrace/log/sqlite'),
+  ]);
+  const snapshot = await postgresSnapshot({ url });
+  try {
+    const copy = sqliteLog({ path: part });
+    try {
+      for (const hash of await snapshot.blobHashes()) {
+        const bytes = await snapshot.blob(hash);
+        if (bytes !== undefined) await copy.blobs.put(bytes);
+      }
+      for await (const { info, records } of snapshot.sessions()) {
+        const { session, through, createdAt, changedAt, isClosed, origin } = info;
+        await copy.restore(session, records, { through, createdAt, changedAt, isClosed, origin });
+      }
+    } finally {
+      await copy.close();
+    }
+    return await finishBackup(part, exportPostgresRows(snapshot.query));
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** A hard link fails if the file exists. A rename would replace it. */
+function linkIntoPlace(part: string, path: string): void {
+  try {
+    linkSync(part, path);
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === 'EEXIST') throw fileExists(path);
+    // Some file systems have no hard links.
+    renameSync(part, path);
+  }
+}
+
+function fileExists(path: string): MillraceError {
+  const message = `Cannot back up to ${path}: the file exists. Choose another path, or remove the file`;
+  return new MillraceError('file_exists', message, { path });
+}
+
+function noStore(path: string): MillraceError {
+  const message = `Cannot back up ${path}: it does not exist. Choose the store with --store or --data`;
+  return new MillraceError('no_store', message, { path });
+}

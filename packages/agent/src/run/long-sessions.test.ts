@@ -1,0 +1,105 @@
+import { transcript } from '@millrace/core';
+import { memoryLog, sessionStates, snapshot } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../create-agent.ts';
+
+/** Counts the records that a log returns to its readers and drivers. */
+function countingLog() {
+  const log = memoryLog();
+  const count = { records: 0 };
+  const counted = new Proxy(log, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === 'read')
+        return async (...args: Parameters<typeof log.read>) => {
+          const batch = await target.read(...args);
+          count.records += batch.records.length;
+          return batch;
+        };
+      if (name === 'open')
+        return async (...args: Parameters<typeof log.open>) => {
+          const driver = await target.open(...args);
+          const append = driver.append.bind(driver);
+          driver.append = async (drafts) => {
+            const batch = await append(drafts);
+            count.records += batch.records.length;
+            return batch;
+          };
+          return driver;
+        };
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { log: counted, count };
+}
+
+const answers = (text: string, times: number) =>
+  scriptedProvider(Array.from({ length: times }, () => text));
+
+describe('21.F law 18: the cost of a message', () => {
+  test('in records does not depend on the length of the session', async () => {
+    const { log, count } = countingLog();
+    const agent = createAgent({ log, provider: answers('Hello there, how are you?', 60) });
+    const costs: number[] = [];
+    for (let run = 1; run <= 60; run++) {
+      count.records = 0;
+      expect(await agent.run('Hi', { session: 's' }).text()).toContain('Hello');
+      costs.push(count.records);
+    }
+    expect(costs[59]).toBe(costs[4]);
+  });
+
+  test('of the kept states is limited, and nothing changes if they are dropped', async () => {
+    const log = memoryLog();
+    const states = sessionStates(log, { maxBytes: 20_000 });
+    const agent = createAgent({ log, provider: answers('word '.repeat(200), 40) });
+    for (let run = 0; run < 20; run++) await agent.run('Hi', { session: `s${run % 4}` }).text();
+    expect(states.bytes).toBeLessThanOrEqual(20_000);
+    const before = transcript(await snapshot(log, 's0'));
+    for (const session of ['s0', 's1', 's2', 's3']) states.forget(session);
+    expect(transcript(await snapshot(log, 's0'))).toEqual(before);
+    await agent.run('Hi', { session: 's0' }).text();
+    expect(transcript(await snapshot(log, 's0'))).toHaveLength(before.length + 2);
+  });
+});
+
+test('a session whose state is too large is refused, and others work', async () => {
+  const log = memoryLog();
+  const agent = createAgent({ log, provider: answers('word '.repeat(400), 10) });
+  for (let run = 0; run < 4; run++) await agent.run('Hi', { session: 'large' }).text();
+  const states = sessionStates(log, { maxSessionBytes: 6000 });
+  states.forget('large');
+  await expect(snapshot(log, 'large')).rejects.toMatchObject({ code: 'too_large' });
+  expect(await agent.run('Hi', { session: 'small' }).text()).toContain('word');
+});
+
+test('a redaction between two runs also empties what a kept state repeats', async () => {
+  const log = memoryLog();
+  const requests: string[] = [];
+  const provider = answers('Noted.', 3);
+  const watched = {
+    ...provider,
+    stream: (...args: Parameters<typeof provider.stream>) => {
+      requests.push(JSON.stringify(args[0].items));
+      return provider.stream(...args);
+    },
+  };
+  const agent = createAgent({ log, provider: watched });
+  await agent.run('my secret is 4711', { session: 's' }).text();
+  const [item] = transcript(await snapshot(log, 's'));
+  await log.redact('s', item?.id ?? '');
+  await agent.run('and now?', { session: 's' }).text();
+  expect(requests[0]).toContain('4711');
+  expect(requests[1]).not.toContain('4711');
+});
+
+test('a session that was deleted and created again starts empty', async () => {
+  const log = memoryLog({ clock: { now: () => 0, after: () => () => {} } });
+  const agent = createAgent({ log, provider: answers('Hi.', 3) });
+  await agent.run('one', { session: 's' }).text();
+  await agent.run('two', { session: 's' }).text();
+  await log.delete('s');
+  await agent.run('three', { session: 's' }).text();
+  expect(transcript(await snapshot(log, 's'))).toHaveLength(2);
+});

@@ -1,0 +1,80 @@
+import { Folder, isMillraceError, type SessionId } from '@millrace/core';
+import { type Driver, type Log, type SessionFold, sessionStates } from '@millrace/log';
+import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import type { Settings } from '../contract/settings.ts';
+import { foldLoop } from '../state/fold-loop.ts';
+import { type FoldedSession, notFoldable, type SessionJournal } from './journal.ts';
+
+/** The loop state as a fold that the log keeps beside the session state. */
+export const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
+
+/** A session with its driver. */
+export interface DrivenSession {
+  readonly driver: Driver;
+  /** The state that the driver's first batch continues. Undefined: the start of the session. */
+  readonly from: FoldedSession | undefined;
+}
+
+/** Longer sessions are folded in pages before the lease is taken, so that other work can run. */
+const maxFirstBatch = 2000;
+
+/**
+ * Takes the lease of a session. If `mayStartLate` is set, the state that an earlier run left in
+ * memory is used, so that a message costs the same in a long session as in a short one.
+ */
+export async function openSession(
+  { log, name: holder }: Settings,
+  session: SessionId,
+  mayStartLate: boolean,
+): Promise<DrivenSession> {
+  const loaded = mayStartLate ? await loadSession(log, session) : undefined;
+  if (loaded === undefined) return { driver: await log.open(session, { holder }), from: undefined };
+  const { state, value: loop, incarnation } = loaded;
+  try {
+    const driver = await log.open(session, { holder, from: state.through, incarnation });
+    return { driver, from: { state, loop } };
+  } catch (error) {
+    // The log was rewound, or the session was deleted, after it was read.
+    const isReplaced = isMillraceError(error) && error.code === 'rewound';
+    if (!isReplaced) throw error;
+    sessionStates(log).forget(session);
+    return { driver: await log.open(session, { holder }), from: undefined };
+  }
+}
+
+/** Returns the state of an existing session, or undefined if it is short enough to be read at once. */
+async function loadSession(log: Log, session: SessionId) {
+  const states = sessionStates(log);
+  const kept = states.kept(session, loopFold);
+  if (kept !== undefined) return kept;
+  const info = await log.info(session);
+  return info === undefined || info.through <= maxFirstBatch
+    ? undefined
+    : states.load(session, loopFold);
+}
+
+/** Folds a session from its start up to an offset. */
+export async function refold(
+  log: Log,
+  session: SessionId,
+  through: number,
+): Promise<FoldedSession> {
+  const folder = new Folder(session);
+  let loop = emptyLoopState;
+  while (folder.state.through < through) {
+    const { after, ...page } = await log.read(session, { from: folder.state.through });
+    const records = page.records.filter(({ offset }) => offset <= through);
+    for (const record of records) loop = foldLoop(loop, record);
+    const end = Math.min(page.through, through);
+    const { outcome } = folder.addBatch({ after, through: end, records });
+    if (outcome !== 'applied') throw notFoldable({ after, through: end }, outcome);
+  }
+  return { state: folder.state, loop };
+}
+
+/** Keeps the state that a run ends with, for the next run of the session. */
+export function keepSession(log: Log, { incarnation }: Driver, journal: SessionJournal): void {
+  const { state, loop: value, failure, hasRedaction } = journal;
+  if (failure !== undefined || hasRedaction) sessionStates(log).forget(state.session);
+  else sessionStates(log).keep(loopFold, { state, value, incarnation });
+}

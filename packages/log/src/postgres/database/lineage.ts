@@ -1,0 +1,68 @@
+import type { ClientBase } from 'pg';
+
+/**
+ * Identifies the history of a database server: a cluster that was created anew has another system
+ * identifier, and a cluster that was recovered to an earlier moment, or whose standby took over, has
+ * another timeline. A hosted server may refuse the functions.
+ */
+const historyQuery = `SELECT system_identifier || '/' ||
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history FROM pg_control_system()`;
+
+/**
+ * Gives the log a new incarnation if the history of its server is another one than before: a dump
+ * was restored on another server, the server was recovered to an earlier moment, or a standby took
+ * over. Restoring a dump on the same server cannot be seen; call `renew_incarnation()` then.
+ */
+export async function checkLineage(client: ClientBase, schema: string): Promise<void> {
+  const history = await serverHistory(client);
+  if (history === undefined) return;
+  const table = `${schema}.log_state`;
+  const { rows } = await client.query(`SELECT history FROM ${table}`);
+  if (rows[0]?.history === history) return;
+  await client.query(`SELECT ${schema}.note_history($1)`, [history]);
+}
+
+/** Returns `undefined` if the server does not tell. */
+async function serverHistory(client: ClientBase): Promise<string | undefined> {
+  try {
+    return (await client.query<{ readonly history: string }>(historyQuery)).rows[0]?.history;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The number of different incarnations, and the smallest one. See `storage/incarnation.ts`. */
+const [least, range] = [36 ** 7, 36 ** 8 - 36 ** 7];
+
+/**
+ * The second version of the tables: incarnations. Programs of version 1 stamp each commit in
+ * `writers`. A trigger on that name stops those that are still running.
+ */
+export const addIncarnations: string = `
+  CREATE TABLE log_state (incarnation bigint NOT NULL, history text);
+  INSERT INTO log_state VALUES (${least} + floor(random() * ${range})::bigint, NULL);
+  CREATE FUNCTION renew_incarnation() RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    BEGIN
+      UPDATE log_state SET incarnation = ${least} + floor(random() * ${range})::bigint;
+      -- The numbers that were used after the backup are unknown, and none may be used twice.
+      PERFORM setval('drivers', nextval('drivers') + 1000000000);
+      PERFORM setval('made', nextval('made') + 1000000000);
+      PERFORM pg_notify('millrace_' || current_schema(), '');
+    END $$;
+  CREATE FUNCTION note_history(now text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    DECLARE was text;
+    BEGIN
+      -- The row lock lets only one of several processes do it.
+      SELECT history INTO was FROM log_state FOR UPDATE;
+      IF was IS NOT DISTINCT FROM now THEN RETURN; END IF;
+      UPDATE log_state SET history = now;
+      IF was IS NOT NULL THEN PERFORM renew_incarnation(); END IF;
+    END $$;
+  ALTER TABLE writers RENAME TO log_writers;
+  CREATE TABLE writers (LIKE log_writers INCLUDING ALL);
+  CREATE FUNCTION refuse_version_1() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      RAISE EXCEPTION 'a later version of the program has migrated this log to version 2; use that version';
+    END $$;
+  CREATE TRIGGER refuse_version_1 BEFORE INSERT OR UPDATE ON writers
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_version_1();`;

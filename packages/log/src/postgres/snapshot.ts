@@ -1,0 +1,119 @@
+import type { LogRecord } from '@millrace/core';
+import type { SessionInfo } from '../contract/session-info.ts';
+import { sessionInfo } from '../storage/session-row.ts';
+import type { Connection, Query } from './database/database.ts';
+import { LogDatabase } from './database/log-database.ts';
+import { storageError } from './database/storage-error.ts';
+import { targetOf } from './database/target.ts';
+import { PostgresReader } from './postgres-reader.ts';
+
+/** Options of `postgresSnapshot`. */
+export interface PostgresSnapshotOptions {
+  /** The connection URL of the database. */
+  readonly url: string;
+  /** The schema of the log's tables. Default: as for `postgresLog`. */
+  readonly schema?: string | undefined;
+}
+
+/** A session of a snapshot. */
+export interface SnapshotSession {
+  readonly info: SessionInfo;
+  readonly records: readonly LogRecord[];
+}
+
+/** A log in Postgres as of one moment. Writers continue meanwhile. */
+export interface PostgresSnapshot extends AsyncDisposable {
+  /** Returns all sessions, one at a time. */
+  sessions(): AsyncGenerator<SnapshotSession>;
+  /** Returns the hashes of all blobs. */
+  blobHashes(): Promise<readonly string[]>;
+  /** Returns a blob. */
+  blob(hash: string): Promise<Uint8Array | undefined>;
+  /** Runs a query on other tables of the same database, as of the same moment. */
+  readonly query: Query;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a snapshot of a log in Postgres, for a backup. Close it soon: Postgres cannot clean up what
+ * it still sees.
+ *
+ * @example await using snapshot = await postgresSnapshot({ url });
+ */
+export async function postgresSnapshot(
+  options: PostgresSnapshotOptions,
+): Promise<PostgresSnapshot> {
+  const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
+  const formerSchema = options.schema === undefined ? formerDefault : undefined;
+  const database = new LogDatabase({ target, formerSchema, retryMs: 0, maxReaders: 1 });
+  let client: Connection | undefined;
+  const close = async () => {
+    await client?.end().catch(() => {});
+    await database.close();
+  };
+  try {
+    // Creates or migrates the tables, and finds their schema.
+    await database.withRetries(() => database.ready());
+    const connected = await database.connect();
+    client = connected;
+    // The transaction is idle while the backup is written.
+    await connected.query('SET idle_in_transaction_session_timeout = 0');
+    await connected.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const query: Query = async (sql, values) => {
+      const result = await connected.query(sql, [...values]).catch((error: unknown) => {
+        throw storageError(error, target);
+      });
+      return result.rows;
+    };
+    const reader = new PostgresReader(new SnapshotDatabase(database, query), noChanges);
+    return { ...readingFrom(reader, database, query), query, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw storageError(error, target);
+  }
+}
+
+/** Earlier versions used this schema by default. */
+const formerDefault = { name: 'millrace', table: 'sessions' };
+
+const noChanges = { watch: () => () => {}, close: async () => {} };
+
+/** Reads with the connection of the snapshot instead of the pool. */
+class SnapshotDatabase {
+  readonly #database: LogDatabase;
+  readonly #query: Query;
+
+  constructor(database: LogDatabase, query: Query) {
+    this.#database = database;
+    this.#query = query;
+  }
+
+  get statements(): LogDatabase['statements'] {
+    return this.#database.statements;
+  }
+
+  async read<Row>(
+    sql: string | (() => string),
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    return this.#query(typeof sql === 'string' ? sql : sql(), values);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function readingFrom(reader: PostgresReader, { target }: LogDatabase, query: Query) {
+  return {
+    async *sessions(): AsyncGenerator<SnapshotSession> {
+      for (const row of await reader.sessions({})) {
+        const records = await reader.records(row.session, 0, Number.POSITIVE_INFINITY);
+        yield { info: sessionInfo(row), records };
+      }
+    },
+    async blobHashes(): Promise<readonly string[]> {
+      const sql = `SELECT hash FROM ${target.schema}.blobs ORDER BY hash`;
+      return (await query<{ readonly hash: string }>(sql, [])).map(({ hash }) => hash);
+    },
+    blob: (hash: string) => reader.blob(hash),
+  };
+}

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, test } from 'vitest';
+import { postgresLog } from '../postgres/postgres-log.ts';
+import { markers } from '../suite/drafts.ts';
+import { describeOnPostgres, usePostgres } from './start-postgres.ts';
+import { type LogContents, readContents } from './version-fixture.ts';
+
+const describe = describeOnPostgres();
+const server = usePostgres();
+const fixture = (name: string) =>
+  readFileSync(join(import.meta.dirname, 'fixtures/version-1', name), 'utf8');
+
+describe('a log in Postgres that version 1 wrote', () => {
+  test('opens, has the same content, and can be continued', async () => {
+    const client = new Client({ connectionString: server().url });
+    await client.connect();
+    await client.query(fixture('postgres.sql'));
+    await client.end();
+    const log = postgresLog({ url: server().url });
+    expect(await readContents(log)).toEqual(JSON.parse(fixture('postgres.json')) as LogContents);
+    const driver = await log.open('chat', { takeOver: true });
+    const { through } = await driver.append(markers(2));
+    expect((await log.info('chat'))?.through).toBe(through);
+    expect(await log.submit('chat', { type: 'abort' }, 'key 2')).toMatchObject({ isRepeat: true });
+    await log.close();
+  });
+});

@@ -1,0 +1,24 @@
+import { isDecimal } from '@millrace/core';
+import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
+
+/**
+ * Throws if a price is not an exact decimal. Otherwise the fault would appear at the end of the first
+ * answer.
+ */
+export function assertPrices(prices: ModelPrices, model: string): void {
+  const tiers = [prices, ...(prices.above ?? [])];
+  for (const [name, price] of tiers.flatMap((tier) => Object.entries(withDefaults(tier)))) {
+    if (typeof price === 'string' && isDecimal(price)) continue;
+    throw new TypeError(
+      `Cannot use the ${name} price ${String(price)} of ${model}: ` +
+        "use a decimal in quotes, such as '0.25', for a million tokens",
+    );
+  }
+}
+
+/** The prices of a tier, with those that follow from others. */
+export function withDefaults(tier: TokenPrices): Readonly<Record<keyof TokenPrices, string>> {
+  const { input, output, cacheRead = input, cacheWrite = input, reasoning = output } = tier;
+  const { cacheWriteLong = cacheWrite } = tier;
+  return { input, output, cacheRead, cacheWrite, cacheWriteLong, reasoning };
+}

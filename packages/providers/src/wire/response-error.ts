@@ -1,0 +1,75 @@
+import { ProviderError } from '../contract/provider-error.ts';
+import type { WireFault } from '../errors/wire-fault.ts';
+import type { Clock } from '../transport/clock.ts';
+import { Interrupted } from '../transport/failures.ts';
+import type { HttpExchange } from '../transport/http-exchange.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { bodyLength } from './response-end.ts';
+
+/** What errors need to know about a request and its response. */
+export interface FailedExchange {
+  readonly provider: string;
+  readonly clock: Clock;
+  /** The request, if it was built. */
+  http?: HttpRequest | undefined;
+  /** The response, if there was one. */
+  response?: Response | undefined;
+}
+
+/**
+ * Returns the error for whatever ended a response. Most runs see no error, so the code that classifies
+ * errors loads on demand. An abort needs none of it.
+ */
+export async function responseError(
+  exchanged: FailedExchange,
+  thrown: unknown,
+  signal: AbortSignal | undefined,
+): Promise<ProviderError> {
+  const { provider, clock, http, response } = exchanged;
+  const isAborted = thrown instanceof Interrupted ? thrown.interruption.by === 'signal' : undefined;
+  if (isAborted ?? signal?.aborted) return abortedError(exchanged, thrown, signal);
+  let loaded: typeof import('./error-builder.ts');
+  try {
+    loaded = await import('./error-builder.ts');
+  } catch (cause) {
+    return notClassified(exchanged, cause);
+  }
+  const errors = new loaded.ErrorBuilder(provider, clock);
+  errors.response = response;
+  if (http !== undefined) {
+    errors.redactSecrets(loaded.secretsOf(http));
+    errors.sentLength = () => bodyLength(http.body);
+    errors.url = http.url;
+  }
+  return errors.build(thrown, signal);
+}
+
+/** Reads the error of a response with an error status. */
+export async function failureOf(response: Response, exchange: HttpExchange): Promise<WireFault> {
+  const { readFailure } = await import('./error-builder.ts');
+  return readFailure(response, exchange);
+}
+
+function abortedError(
+  { provider, response }: FailedExchange,
+  thrown: unknown,
+  signal: AbortSignal | undefined,
+): ProviderError {
+  const isInterrupted = thrown instanceof Interrupted && thrown.interruption.by === 'signal';
+  const cause = isInterrupted ? thrown.interruption : signal;
+  const status = response?.ok === false ? response.status : undefined;
+  const message = `${provider} was aborted. Send the request again if this was not intended`;
+  return new ProviderError('aborted', message, { provider, status, cause: cause?.reason });
+}
+
+/**
+ * A page that is offline cannot load more code. That is nearly always the reason why the request failed
+ * too, so the error can be retried.
+ */
+function notClassified({ provider, response }: FailedExchange, cause: unknown): ProviderError {
+  const status = response?.ok === false ? response.status : undefined;
+  const message =
+    `${provider} failed, and the code that classifies errors could not be loaded. ` +
+    'Check the network, and deploy all files of the bundle';
+  return new ProviderError('network', message, { provider, status, cause });
+}

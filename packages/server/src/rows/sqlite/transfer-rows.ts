@@ -1,0 +1,46 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { StoredRow } from '../../contract/rows.ts';
+import { openDatabase } from './open-database.ts';
+
+const busyTimeoutMs = 5000;
+
+/** Reads all rows of a file that `sqliteRows` wrote, exactly as they are stored. For backups. */
+export function* exportSqliteRows(path: string): Generator<StoredRow> {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+  try {
+    const all = database.prepare('SELECT * FROM rows ORDER BY tbl, id');
+    for (const row of all.iterate())
+      yield {
+        table: String(row['tbl']),
+        id: String(row['id']),
+        version: Number(row['version']),
+        createdAt: Number(row['created_at']),
+        updatedAt: Number(row['updated_at']),
+        keys: String(row['keys']),
+        data: String(row['data']),
+      };
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Creates a file for `sqliteRows` with these rows, exactly as they were stored. The file must not
+ * have rows. For backups.
+ */
+export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void {
+  const database = openDatabase(path, busyTimeoutMs);
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)');
+    const putKey = database.prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
+    for (const { table, id, version, createdAt, updatedAt, keys, data } of rows) {
+      putRow.run(table, id, version, createdAt, updatedAt, keys, data);
+      for (const [key, value] of Object.entries(JSON.parse(keys) as Record<string, string>))
+        putKey.run(table, id, key, value, createdAt, updatedAt);
+    }
+    database.exec('COMMIT');
+  } finally {
+    database.close();
+  }
+}

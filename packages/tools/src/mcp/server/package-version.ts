@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+
+/** The packages whose code can contain this file. All packages of the project have the same version. */
+const ownPackages = new Set(['@millrace/tools', '@millrace/cli']);
+/** The deepest place of this file: `dist/mcp/server` of the package. */
+const maxLevels = 4;
+
+/**
+ * Returns the version of the package that contains this file. It is `unknown` if another program has
+ * bundled the file. `start` is the folder of the file.
+ */
+export function packageVersion(start: URL = new URL('.', import.meta.url)): string {
+  let folder = start;
+  for (let level = 0; level < maxLevels; level++) {
+    const manifest = readManifest(new URL('package.json', folder));
+    if (manifest !== undefined) return ownPackages.has(manifest.name) ? manifest.version : unknown;
+    folder = new URL('..', folder);
+  }
+  return unknown;
+}
+
+const unknown = 'unknown';
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+}
+
+function readManifest(file: URL): Manifest | undefined {
+  try {
+    const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Manifest>;
+    return typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
+  } catch {
+    return undefined;
+  }
+}
