@@ -56,7 +56,7 @@ export interface AgentOptions<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
   Context = unknown,
-  Dynamic extends Tool = never,
+  Dynamic extends Tool = Tools,
 > {
   /** The main model provider. */
   readonly provider: Provider;

@@ -72,7 +72,7 @@ describe('tools that come and go', () => {
     const script: ScriptEntry[] = [answer(call('c1', 'pay', {})), 'Done.'];
     const first = workshop();
     first.extra.push(first.pay);
-    const asking = { log, approve: () => 'ask', whileAsking: 'park' } as const;
+    const asking = { log, approve: (): 'ask' => 'ask', whileAsking: 'park' } as const;
     const one = createTestAgent(script, { ...asking, tools: first.tools });
     expect((await one.end(one.agent.run('Go', { session }))).reason).toBe('parked');
     const second = workshop();
@@ -89,7 +89,7 @@ describe('tools that come and go', () => {
     const script: ScriptEntry[] = [answer(call('c1', 'pay', {})), 'Done.'];
     const first = workshop();
     first.extra.push(first.pay);
-    const asking = { log, approve: () => 'ask', whileAsking: 'park' } as const;
+    const asking = { log, approve: (): 'ask' => 'ask', whileAsking: 'park' } as const;
     const one = createTestAgent(script, { ...asking, tools: first.tools });
     await one.end(one.agent.run('Go', { session }));
     const two = createTestAgent(script.slice(1), { ...asking, tools: workshop().tools });
@@ -114,7 +114,7 @@ describe('tools that come and go', () => {
     const listed = await end(agent.resume(session));
     expect(listed).toMatchObject({ reason: 'error', cause: { code: 'bad_option' } });
     const other = createAgent({ provider: scriptedProvider([]), name: 'other' });
-    fault = () => [handOff({ agent: other })];
+    fault = () => [handOff({ to: other, description: 'To the other' })];
     expect(await end(agent.resume(session))).toMatchObject({ cause: { code: 'bad_option' } });
     const twice = tool('twice', () => '');
     fault = () => [twice, twice];

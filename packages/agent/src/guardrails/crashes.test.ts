@@ -203,7 +203,7 @@ describe('verdicts in other places', () => {
     const options = {
       guardrails,
       tools: [pay([])],
-      approve: () => 'ask',
+      approve: (): 'ask' => 'ask',
       whileAsking: 'park',
     } as const;
     const script = [answer(call('c1', 'pay', { amount: 1 })), 'Done.'];
