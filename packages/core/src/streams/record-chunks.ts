@@ -6,7 +6,14 @@ import type { Fact } from '../protocol/fact.ts';
 import type { Part } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
 import type { Stop, StopReason } from '../protocol/stop.ts';
-import { beginChunks, hasCall, streamKind, textChunks, toolInputEnd, wholeChunks } from './part-chunks.ts';
+import {
+  beginChunks,
+  hasCall,
+  streamKind,
+  textChunks,
+  toolInputEnd,
+  wholeChunks,
+} from './part-chunks.ts';
 import {
   approvalAnswerChunks,
   approvalRequestChunks,
