@@ -24,6 +24,7 @@ import type { Guardrail } from './contract/guardrail.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
+import type { PendingCall, StepInfo } from './contract/pending-call.ts';
 import type {
   ApprovalDecision,
   CacheOption,
@@ -31,12 +32,10 @@ import type {
   ContextFilter,
   Instructions,
   Limits,
-  PendingCall,
   PreparedStep,
   RequestOptions,
   RetrySettings,
   Settings,
-  StepInfo,
   StepTools,
   StepToPrepare,
   StopCondition,
