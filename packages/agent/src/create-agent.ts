@@ -24,7 +24,6 @@ import type { Guardrail } from './contract/guardrail.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
-import type { PendingCall, StepInfo } from './contract/pending-call.ts';
 import type {
   ApprovalDecision,
   CacheOption,
@@ -40,7 +39,7 @@ import type {
   StepToPrepare,
   StopCondition,
 } from './contract/settings.ts';
-import type { Tool } from './contract/tool.ts';
+import type { PendingCall, StepInfo, Tool } from './contract/tool.ts';
 import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { toItems } from './input/run-input.ts';
 import { assertKnownOptions } from './known-options.ts';

@@ -44,7 +44,6 @@ export type {
   UnfinishedResult,
 } from './contract/run.ts';
 export { RunError, type RunErrorCode } from './contract/run-error.ts';
-export type { PendingCall, StepInfo } from './contract/pending-call.ts';
 export type {
   Approval,
   ApprovalDecision,
@@ -65,6 +64,8 @@ export type {
 export type {
   ClientSide,
   HandOff,
+  PendingCall,
+  StepInfo,
   Tool,
   ToolContext,
   ToolExecution,

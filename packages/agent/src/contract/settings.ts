@@ -3,8 +3,7 @@ import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
-import type { PendingCall, StepInfo } from './pending-call.ts';
-import type { Tool, ValidationResult } from './tool.ts';
+import type { PendingCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';

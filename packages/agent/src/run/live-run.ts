@@ -34,6 +34,8 @@ import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import type { Observers } from '../observers/observers.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
+import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { activeCommands } from '../state/commands.ts';
 import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
@@ -47,9 +49,7 @@ import {
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
 import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
-import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { RunLoop } from './loop.ts';
-import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { itemIdUsed, noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
 
