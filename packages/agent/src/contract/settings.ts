@@ -1,5 +1,6 @@
 import type {
   Cost,
+  GuardrailPlace,
   Ids,
   Item,
   JsonObject,
@@ -10,7 +11,6 @@ import type {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
-import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { Tool, ValidationResult } from './tool.ts';
 import type { ParsedToolInput } from './typed-tools.ts';
@@ -99,6 +99,30 @@ export interface StepInfo<Context = unknown> {
   readonly session: SessionId;
   /** The turn of the session. */
   readonly turn: number;
+}
+
+/** The step in which a guardrail checks something, and the signal that ends the check. */
+export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
+  /** Aborts when the check takes longer than `timeoutMs`, or when the run stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A check of the input, the output or the tool calls of an agent. Create it with `inputGuardrail`,
+ * `outputGuardrail` or `toolGuardrail`.
+ */
+export interface Guardrail<Context = unknown> {
+  readonly name: string;
+  readonly on: GuardrailPlace;
+  readonly timeoutMs: number;
+  /** True if answers are held back until the check has passed them. */
+  readonly hold: boolean;
+  /** True in a replay, if answers were held back. Only the verdicts are then written again. */
+  readonly wasHeld?: boolean | undefined;
+  /** The names of the tools whose calls are checked. Undefined: all tools. */
+  readonly tools: readonly string[] | undefined;
+  /** Only for the compiler: the functions of the options have the types of what they check. */
+  check(checked: never, step: GuardrailStep<Context>): unknown;
 }
 
 /**

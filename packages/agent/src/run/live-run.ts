@@ -16,9 +16,9 @@ import {
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { wait } from '../abortable.ts';
-import { StepToolbox } from '../context/step-tools.ts';
+import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
@@ -269,7 +269,7 @@ export class LiveRun implements Run {
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
-      isAnswer(command) ? command.toolCallId : [],
+      'toolCallId' in command ? command.toolCallId : [],
     );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
@@ -489,13 +489,6 @@ interface OpenedSession {
   /** The session state before the run. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
-}
-
-type CallAnswer = Decision | OutputCommand;
-
-/** True for commands that a call waits for. */
-function isAnswer(command: QueuedCommand['command']): command is CallAnswer {
-  return ['approve', 'deny', 'tool_output'].includes(command.type);
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
