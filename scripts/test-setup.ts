@@ -24,6 +24,7 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
 const frameworks = 'examples/frameworks';
+const langchain = 'examples/langchain';
 
 const requirements: readonly Requirement[] = [
   {
@@ -82,6 +83,12 @@ const requirements: readonly Requirement[] = [
     for: 'tests of the examples for Next.js, Hono, Express, Fastify and TanStack Start',
     isInstalled: () => existsSync(`${frameworks}/node_modules/next/package.json`),
     instructions: `run npm ci --prefix ${frameworks}`,
+  },
+  {
+    name: 'LangChain',
+    for: 'the test of the program that the migration page shows',
+    isInstalled: () => existsSync(`${langchain}/node_modules/langchain/package.json`),
+    instructions: `run npm ci --prefix ${langchain}`,
   },
 ];
 
@@ -162,16 +169,12 @@ if (!isOnlyModels && !existsSync('docs/site/node_modules/typedoc'))
 
 if (missing.some(({ name }) => name === 'web frameworks'))
   run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
+if (missing.some(({ name }) => name === 'LangChain'))
+  run('npm', 'ci', '--prefix', langchain, '--ignore-scripts', '--no-audit', '--no-fund');
 if (!isOnlyModels) {
-  const isReady = run(
-    'npm',
-    'ci',
-    '--prefix',
-    runtimes,
-    '--ignore-scripts',
-    '--no-fund',
-    '--silent',
-  );
+  const install = ['ci', '--prefix', runtimes, '--ignore-scripts', '--no-fund', '--silent'];
+  // They are 800 MB. `npm ls` fails unless all are installed in the versions of the package.json.
+  const isReady = succeeds('npm', 'ls', '--prefix', runtimes) || run('npm', ...install);
   const line = 'Bun, Deno, workerd, Node 22 and 26, TypeScript 5.0, for tests in other runtimes';
   console.log(isReady ? `ok      ${line}` : `missing ${line}: run npm ci in ${runtimes}`);
   if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;

@@ -3,7 +3,7 @@ import { readManifest, root } from './published.ts';
 /** A TypeScript example of a document. */
 export interface Snippet {
   readonly code: string;
-  /** What the document says that it prints. */
+  /** The output that the document shows. */
   readonly printed: string | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface Snippet {
   readonly line: number;
   readonly language: 'ts' | 'tsx';
   readonly code: string;
-  /** What the document says that the snippet prints. Empty if it shows no output. */
+  /** The output that the document shows for the snippet. Empty if it shows none. */
   readonly printed: string;
   /** Why the snippet cannot run in a test. Only its types are checked then. */
   readonly checkOnly?: string;

@@ -89,7 +89,7 @@ export function itemStart(line: string): ItemStart | undefined {
   if (marker === undefined || (number === '') !== /[-*+]/.test(mark)) return undefined;
   const rest = line.slice(marker.length);
   const isEmpty = rest.trim() === '';
-  // With more spaces, the item starts with indented code.
+  // If there are more spaces, one of them belongs to the marker, and the rest indents code.
   const space = isEmpty || indentOf(rest) > codeIndent ? 1 : indentOf(rest);
   const counted = number === '' ? undefined : Number(number);
   return { number: counted, mark, offset: marker.length + space, isEmpty };

@@ -287,7 +287,7 @@ describe('a question of the model', () => {
   });
 });
 
-describe('the model is told', () => {
+describe('the instructions have', () => {
   test('who it is, where it is, and what the project and the person want', async () => {
     const cwd = folderWith({
       '.git/HEAD': 'ref: refs/heads/tides/high\n',

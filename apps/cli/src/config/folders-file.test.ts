@@ -28,7 +28,7 @@ test('a process that died while it wrote is not waited for', async () => {
   expect(await readFoldersFile(foldersFile)).toEqual({ '/here': { allow: ['bash'] } });
 });
 
-test('a place that cannot be written to is told', async () => {
+test('a folder that cannot be written to is an error', async () => {
   writeFileSync(join(folder(), 'file'), '');
   const remembered = rememberRule({ foldersFile: join(folder(), 'file/x') }, '/', allow('bash'));
   await expect(remembered).rejects.toMatchObject({

@@ -442,7 +442,7 @@ describe('the file of a project that nobody trusts yet', () => {
     expect((await load()).permissions.mode).toBe('ask');
   });
 
-  test('has to be a file: a pipe in its place is told, and not waited for', async () => {
+  test('has to be a file: a pipe in its place is an error, and nothing waits for it', async () => {
     execFileSync('mkfifo', [join(cwd, 'millrace.json')]);
     expect((await failure(load())).message).toMatch(
       /millrace\.json: it is not a regular file.*--config/,
@@ -471,7 +471,7 @@ test('a file without end is too large, and is not read to its end', async () => 
   expect((await failure(load({ config }))).message).toMatch(/large\.json: it is larger than/);
 });
 
-test('an address with a password in it is told, and the password is not', async () => {
+test('an address with a password is an error that does not contain the password', async () => {
   const model = { provider: 'compatible', model: 'm', baseUrl: 'http://me:hunter2@host.test/v1' };
   writeProject({ models: { mine: model } });
   const { message } = await failure(load(trusted));

@@ -4,7 +4,7 @@ import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scr
 import { demoAnswer } from './demo-answer.ts';
 
 export interface DemoOptions {
-  /** The folder that the demo describes. It uses the agent's tools. */
+  /** The folder that the demo describes. The demo reads it with the agent's tools. */
   readonly cwd?: string | undefined;
   readonly clock?: Clock | undefined;
   /** Pause between two tokens. Default: 16 ms. Tests use 0. */

@@ -84,7 +84,7 @@ describe('a machine without anything', () => {
     expect(findings.some(({ state }) => state === 'fail')).toBe(false);
   });
 
-  test('is told in lines for people, with the next step below', async () => {
+  test('is printed in lines for people, with the next step below', async () => {
     const args = { command: 'doctor', json: false, color: true } as const;
     const { stdout } = await examine({}, { args });
     expect(stdout).toMatch(/^ok {4}No configuration file/);
@@ -144,7 +144,7 @@ describe('a key', () => {
     }
   });
 
-  test('that cannot be right by its form is told by its name', async () => {
+  test('with a wrong form is reported by its name', async () => {
     const env = {
       ...{ MISTRAL_API_KEY: '', VLLM_API_KEY: `"${key}"`, LITELLM_API_KEY: `${key}\n` },
     };
@@ -215,7 +215,7 @@ describe('an endpoint', () => {
     expect(on('model')).toMatchObject([any({ state: 'ok', text: /Its context has 4096 tokens/ })]);
   });
 
-  test('19.19: of a local server that needs a key is told as such', async () => {
+  test('19.19: of a local server that needs a key is reported as such', async () => {
     answer = { status: 401, body: '{"error":{"message":"Invalid API Key"}}' };
     const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), litellm: port };
     const { on } = await examine({}, { ports });
@@ -259,7 +259,7 @@ describe('an endpoint', () => {
     expect(on('endpoints')).toMatchObject([{ state: 'warn', advice: /address/ }].map(any));
   });
 
-  test('with a password in its address is told to be without', async () => {
+  test('with a password in its address is reported without the password', async () => {
     const OPENAI_BASE_URL = `http://me:hunter2@127.0.0.1:${port}/v1`;
     const { on, stdout } = await examine({ OPENAI_API_KEY: key, OPENAI_BASE_URL });
     expect(on('endpoints')).toMatchObject([{ state: 'warn', text: /password/ }].map(any));
@@ -305,7 +305,7 @@ describe('a store', () => {
     expect(code).toBe(exitCodes.error);
   });
 
-  test('that others could read is told', async () => {
+  test('that other users can read is reported', async () => {
     await (await openStore({ config: {}, env: { HOME: home } })).close();
     chmodSync(path(), 0o644);
     const { on } = await examine();
@@ -331,7 +331,7 @@ describe('a terminal', () => {
     return on('terminal');
   };
 
-  test('is told by its size and colours', async () => {
+  test('is described by its size and colours', async () => {
     const ok = (text: string) => [{ about: 'terminal', state: 'ok', text }];
     expect(await look({ TERM: 'xterm' })).toEqual(ok('xterm, 80 × 24, with colours'));
     expect(await look({ TERM: 'xterm', NO_COLOR: '1' })).toEqual(
@@ -349,7 +349,7 @@ describe('a terminal', () => {
 });
 
 describe('checks', () => {
-  test('are told in their order, however long each takes', async () => {
+  test('are printed in their order, however long each takes', async () => {
     const later: Check = async () => {
       await new Promise(setImmediate);
       return [{ about: 'later', state: 'ok', text: 'slow' }];
@@ -368,7 +368,7 @@ describe('checks', () => {
     expect([code, stdout.includes(key)]).toEqual([exitCodes.error, false]);
   });
 
-  test('cannot be told where there is no room, and need not be where nobody reads', async () => {
+  test('fail if the output is full, and do not fail if its reader has closed it', async () => {
     const checks: readonly Check[] = [];
     const full = examine({}, { checks, stdout: new FailingOutput('ENOSPC') });
     await expect(full).rejects.toMatchObject({ code: 'cannot_write' });

@@ -45,7 +45,7 @@ function servers(ports: Ports): Partial<ChooseOptions> {
   return { ports, fetch: fetchThere };
 }
 
-describe('without being told, the model is', () => {
+describe('without an option, the model is', () => {
   test.each([
     ['ANTHROPIC_API_KEY', 'anthropic'],
     ['OPENAI_API_KEY', 'openai'],

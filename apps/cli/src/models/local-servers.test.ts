@@ -39,7 +39,7 @@ async function list(reply: Reply, options: ListOptions = {}) {
   return { server, models: listModels(`${server.url}/v1`, options) };
 }
 
-test('a list has ids, and the length of each where it is told, wherever that is', async () => {
+test('a list has ids, and the context length of each model whose server reports it', async () => {
   const data = [
     { id: 'a' },
     { id: 'vllm', max_model_len: 1 },

@@ -20,7 +20,7 @@ const outputOf = ({ observed: told }: LogBuilder): string =>
     .map(({ text, restart }) => (restart === undefined ? text : `${text}⟲${restart}`))
     .join('');
 
-/** What the transcript says that each turn's answer is, where it says anything. */
+/** The answer of each turn in the transcript. Turns without an answer are left out. */
 function answersIn({ records }: LogBuilder): readonly string[] {
   const folder = new Folder(sessionId('test'));
   for (const record of records) folder.add(record);

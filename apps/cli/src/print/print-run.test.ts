@@ -296,7 +296,7 @@ describe('a session', () => {
     expect(sent).toEqual(['The weather?', 'One.', 'The weather?']);
   });
 
-  test('that is finished needs something to be said: nothing is asked, and that is told', async () => {
+  test('that is finished needs a prompt: no model is asked, and the error says so', async () => {
     const { log, session } = await runPrint({ script: ['One.'] });
     const before = await log.info(session);
     const nothing = runPrint({ script: [], log, args: { session: 'last', prompt: undefined } });
@@ -305,7 +305,7 @@ describe('a session', () => {
     expect((await log.info(session))?.through).toBe(before?.through);
   });
 
-  test('that is not there is told, with what to do', async () => {
+  test('that does not exist is an error with the remedy', async () => {
     const none = runPrint({ script: [], args: { session: { id: 'nope' } } });
     await expect(none).rejects.toThrow(/no(ne| ).*millrace sessions/);
   });
@@ -385,7 +385,7 @@ describe('an answer that has to fit a schema', () => {
     return runPrint({ script, args: { outputSchema } });
   };
 
-  test('is printed as one object, and the model is told the schema of the file', async () => {
+  test('is printed as one object, and the request has the schema of the file', async () => {
     const { code, stdout, stderr, provider } = await ask([answer(right)]);
     expect([code, stdout, stderr]).toEqual([0, '{"city":"Ulm","people":126000}\n', '']);
     expect(provider.calls[0]?.request.output).toMatchObject({ schema });

@@ -131,7 +131,7 @@ describe('a session that is shown again', () => {
     expect(clock.waits).toEqual([500, 500]);
   });
 
-  test('stops where it is told to, also in a pause', async () => {
+  test('stops when its signal aborts, also in a pause', async () => {
     await record();
     const stop = new AbortController();
     const clock = new VirtualClock();

@@ -159,7 +159,7 @@ describe('millrace serve', () => {
     expect(body.result).toMatchObject([{ content: { content: 'mine' } }]);
   });
 
-  test('asks before it changes anything, unless it is told not to', async () => {
+  test('asks before it changes anything, unless an option allows changes', async () => {
     const done = async (flags: readonly string[]) => {
       const { url, headers } = await serve(flags);
       const content = { type: 'text', author: 'user', content: 'tour' };
@@ -196,7 +196,7 @@ describe('millrace serve', () => {
     expect(existsSync(join(data, 'access'))).toBe(false);
   });
 
-  test('requires no token only if it is told so, and says what that means', async () => {
+  test('requires no token only with the option for it, and prints what that means', async () => {
     const { url, stdout, stderr } = await serve(['--no-token']);
     expect((await send(url, 'echo', {})).status).toBe(200);
     expect(stderr.text).toContain('every user of this machine can use the agents');

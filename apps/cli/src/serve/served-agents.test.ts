@@ -65,7 +65,7 @@ describe('a file of agents', () => {
     expect(await loadAgents(path, log)).toMatchObject([{ name: 'mine' }]);
   });
 
-  test('that is not there, or does not load, is told by its name and what is wrong', async () => {
+  test('that does not exist or does not load is reported with its name and the problem', async () => {
     const path = join(folder(), 'none.ts');
     await expect(loadAgents(path, log)).rejects.toThrow(
       `Cannot serve ${path}: the file does not exist`,

@@ -115,6 +115,7 @@ function adviceFor(code: LogErrorCode, path: string): string | undefined {
     case 'too_new':
       return 'Update millrace, or use another file with --store <file>';
     case 'storage':
+    case 'storage_full':
       return 'To use another file: --store <file>';
     default:
       return undefined;

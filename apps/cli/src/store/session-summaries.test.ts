@@ -10,7 +10,7 @@ import { findSession, listSummaries, userItem } from './session-summaries.ts';
 const here = '/here';
 
 describe('the sessions of a store', () => {
-  test('are told by the first words, the folder and the time, the newest first', async () => {
+  test('have the first words, the folder and the time, the newest first', async () => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
     for (const [name, cwd] of [

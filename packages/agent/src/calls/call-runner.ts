@@ -14,7 +14,7 @@ import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { HandOff, ToolContext } from '../contract/tool.ts';
-import { outputFor } from '../state/turn-calls.ts';
+import { isRepeatedCallId, outputFor } from '../state/turn-calls.ts';
 import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ClientCalls } from './client-call.ts';
@@ -22,6 +22,9 @@ import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
 import { denialText, errorResult } from './tool-result.ts';
+
+const repeatedIdText =
+  'It was not run: another call of the session has the same id. Make the call again.';
 
 interface CallRunnerOptions extends Attempt {
   /** The item that holds the results, if the turn already has one. */
@@ -131,8 +134,11 @@ export class CallRunner {
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    const outcomes = await Promise.all(calls.map((call) => this.#answer(call)));
-    const parked = calls.filter((_call, at) => outcomes[at] === 'parked');
+    // Calls with the same id have one result.
+    const ids = calls.map(({ toolCallId }) => toolCallId);
+    const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
+    const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));
+    const parked = distinct.filter((_call, at) => outcomes[at] === 'parked');
     // The user may have answered while other calls ran. Then there is work to do, and the run does
     // not park.
     const isWaiting = parked.every((call) => this.#isWaiting(call));
@@ -219,6 +225,7 @@ export class CallRunner {
   async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
+    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
     const { offered } = this.#context.journal.loop.turn ?? {};
     const work = prepareCall(call, this.#tools, this.#changedInput(call), offered);
     const ready = await raceAbort(work, stop);
@@ -254,6 +261,8 @@ export class CallRunner {
     const { answer, judged } = this.#questionState(call) ?? {};
     if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
+    // Another writer may have added a call with this id while the question was open.
+    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
     const isChanged = answer.input !== undefined;
     const work = isChanged
       ? prepareCall(call, this.#tools, answer.input)
@@ -269,6 +278,10 @@ export class CallRunner {
     if (policy.decision === 'deny') return this.#reject(call, 'denied', denialText(policy.reason));
     // The user saw what the policy judged when it asked. A changed input was judged only now.
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
+  }
+
+  #isRepeated({ toolCallId }: ToolCallPart): boolean {
+    return isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
   /** The state of a call according to the log. */

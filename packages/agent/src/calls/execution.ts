@@ -128,7 +128,7 @@ export async function stopChild(
   await raceAbort(work, signal, { clock, ms: retry.toolGraceMs });
 }
 
-/** Runs a tool that was told to stop. What it returns or throws does not matter. */
+/** Runs a tool with a signal that is already aborted. Its result or error is ignored. */
 async function runToEnd({ tool, input }: PendingCall, context: ToolContext): Promise<void> {
   try {
     const execution = tool.execute(input, context);

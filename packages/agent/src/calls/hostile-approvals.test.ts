@@ -138,7 +138,7 @@ describe('an approval', () => {
     await stage.until('approval_asked');
     await run.approve(c1);
     await stage.until('approval_asked', 2);
-    await expect(run.approve(c1)).rejects.toMatchObject({ code: 'no_such_call' });
+    await expect(run.approve(c1)).rejects.toMatchObject({ code: 'already_decided' });
     await stage.log.submit(run.session, { type: 'approve', toolCallId: 'c1' }, 'again');
     await flushPendingWork();
     stage.clock.advance(100);

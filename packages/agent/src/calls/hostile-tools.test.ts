@@ -143,7 +143,7 @@ describe('the progress of a tool', () => {
   } as const;
 
   test.each([
-    ['does not stop when it is told to', never],
+    ['does not stop when its signal aborts', never],
     ['stops at once, and leaves something behind that tells on', () => 'stopped'],
   ])('has no effect if its answer is superseded and it %s', async (_how, stop) => {
     const clock = new VirtualClock();

@@ -19,11 +19,15 @@ export type AgentErrorCode =
   | 'no_such_call'
   /** The call has another output already. */
   | 'already_answered'
+  /** The call is decided, or its run has ended. `place.decision` says what was decided. */
+  | 'already_decided'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'
   /** The run was left with the `leave` signal and can be resumed. */
   | 'left'
+  /** The log is full. `place.through` is the last offset that is stored. */
+  | 'storage_full'
   /** A bug in the loop: it makes no progress. */
   | 'stuck'
   /** The session cannot be replayed, because some of its deltas are gone. */

@@ -86,8 +86,9 @@ export type Decision =
 export interface QueuedCommand {
   readonly key: string;
   /**
-   * A command of a known type that cannot be decoded is `unreadable`; the loop removes it from the
-   * queue. A command of an `unknown` type stays in the queue, for other programs.
+   * A command of a known type that cannot be decoded is `unreadable`. A command of an `unknown` type
+   * comes from a later version or another program. The loop removes both from the queue, and the log
+   * says why.
    */
   readonly command:
     | Command

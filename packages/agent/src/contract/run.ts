@@ -112,7 +112,8 @@ export interface ApproveOptions<Input = JsonValue> {
   readonly by?: string | undefined;
   /**
    * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
-   * until the session ends. Default: this call only.
+   * until the session ends. Refused together with `input`, because the rule is about the model's
+   * input. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }
@@ -183,6 +184,12 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
    * with the run.
    */
   readonly events: AsyncIterable<RunEvent<Live, Tools>>;
+  /**
+   * Resolves when the session is open, with the epoch of its lease. A later driver of the session has
+   * a higher epoch, so it tells which of two runs is out of date. Undefined if the session could not
+   * be opened, or if another process drives it.
+   */
+  readonly epoch: Promise<number | undefined>;
   /** Resolves when the run has ended, whether it succeeded or not. */
   readonly result: Promise<RunResult<Value, Tools>>;
   /**

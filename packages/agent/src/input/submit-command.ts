@@ -17,7 +17,7 @@ import type { ApproveOptions, ClientResult, DenyOptions } from '../contract/run.
 import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { noSuchCall } from '../run/run-errors.ts';
+import { alreadyDecided, type CallOutcome, noSuchCall } from '../run/run-errors.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { pendingApprovalsOf } from '../views/run-views.ts';
 import { toItems } from './run-input.ts';
@@ -137,7 +137,8 @@ interface DecisionToSubmit {
 
 /**
  * Submits a decision on a call that waits for approval, from any process. Rejects with
- * `no_such_session` or `no_such_call` if there is no such session, or no such call waits in it.
+ * `no_such_session` or `no_such_call` if there is no such session, or no such call in it, and with
+ * `already_decided` if the call does not wait any more.
  */
 export async function submitDecision(
   log: Log,
@@ -149,9 +150,50 @@ export async function submitDecision(
   const { asked } = await snapshot(log, id);
   const waiting = asked.map(({ toolCallId }) => toolCallId);
   const { toolCallId } = decision;
-  if (!waiting.includes(toolCallId)) throw noSuchCall(id, toolCallId, waiting);
+  if (!waiting.includes(toolCallId)) throw await refusedDecision(log, id, { toolCallId, waiting });
   await assertInputFits(decision, asked, tools);
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
+}
+
+interface RefusedCall {
+  readonly toolCallId: ToolCallId;
+  /** The calls that do wait. */
+  readonly waiting: readonly ToolCallId[];
+}
+
+/**
+ * The error for a decision on a call that does not wait. It reads the log to say what was decided, so
+ * only refused decisions cost this.
+ */
+export async function refusedDecision(
+  log: Log,
+  session: SessionId,
+  { toolCallId, waiting }: RefusedCall,
+): Promise<AgentError> {
+  const outcome = await readOutcome(log, session, toolCallId);
+  return outcome === undefined
+    ? noSuchCall(session, toolCallId, waiting)
+    : alreadyDecided(session, toolCallId, outcome);
+}
+
+/** Reads what became of a call. Undefined if the session has no fact about it. */
+async function readOutcome(
+  log: Log,
+  session: SessionId,
+  toolCallId: ToolCallId,
+): Promise<CallOutcome | undefined> {
+  let found: CallOutcome | undefined;
+  for (let from = 0; ; ) {
+    const { records, through } = await log.read(session, { from });
+    for (const { fact } of records) {
+      if (fact === undefined || !('toolCallId' in fact) || fact.toolCallId !== toolCallId) continue;
+      if (fact.type === 'approval_answered') found = fact;
+      else if (fact.type === 'approval_asked') found = { decision: 'ended' };
+      else found ??= { decision: 'ended' };
+    }
+    if (through <= from) return found;
+    from = through;
+  }
 }
 
 /** The calls of a session that wait for an approval. Rejects with `no_such_session`. */
@@ -209,6 +251,7 @@ export function approveCommand(call: CallRef, options: ApproveOptions<unknown>):
   const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
   const isTime = typeof lasting === 'number' && Number.isSafeInteger(lasting) && lasting >= 0;
   if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
+  if (lasting !== undefined && input !== undefined) throw lastingChange();
   const toolCallId = callIdOf(call);
   // The log stores JSON. What is not JSON is refused when the command is encoded.
   return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
@@ -248,6 +291,12 @@ function callIdOf(call: CallRef): ToolCallId {
   const message =
     'Cannot answer a call: pass its id, or an entry of result.pendingApprovals or result.pendingToolCalls of the run';
   throw new AgentError('bad_option', message, { option: 'toolCallId' });
+}
+
+function lastingChange(): AgentError {
+  const message =
+    'Cannot approve other calls together with a changed input: the rule is about the input of the model. Omit `until`, and approve the next call for the session';
+  return new AgentError('bad_option', message, { option: 'until' });
 }
 
 function badUntil(until: unknown): AgentError {

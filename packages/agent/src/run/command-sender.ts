@@ -16,7 +16,7 @@ import { toItems } from '../input/run-input.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import type { SessionJournal } from './journal.ts';
-import { noSuchCall, runOver } from './run-errors.ts';
+import { alreadyDecided, runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {
   readonly settings: Settings;
@@ -124,7 +124,12 @@ export class CommandSender implements RunCommands {
     const isThere = hasCall(state, loop.turn, decision.toolCallId);
     const waiting = state.asked.map(({ toolCallId }) => toolCallId);
     if (!isThere && !this.#isClosed)
-      throw noSuchCall(this.#options.session, decision.toolCallId, waiting);
+      throw await code.refusedDecision(this.#options.settings.log, this.#options.session, {
+        ...{ toolCallId: decision.toolCallId, waiting },
+      });
+    const answer = loop.turn?.calls.get(decision.toolCallId)?.answer;
+    if (answer !== undefined && !this.#isClosed)
+      throw alreadyDecided(this.#options.session, decision.toolCallId, answer);
     const { session, runId, stopped, tools } = this.#options;
     const checked = code.assertInputFits(decision, state.asked, tools());
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());

@@ -1,9 +1,10 @@
-import type { DraftRecord, ToolCallId } from '@millrace/core';
+import type { DraftRecord, ErrorInfo, ToolCallId } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
 import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.ts';
+import { alreadyDecided, noSuchCall } from './run-errors.ts';
 
 /** The loop handles these between turns. */
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
@@ -43,10 +44,7 @@ export class CommandHandler {
         if (command.type === 'tool_output') return this.#write([commandConsumed(key)]);
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
-        const { onDiagnostic } = this.#context.settings;
-        if (command.type === 'unknown') return this.#reportUnknown(key, command.given);
-        onDiagnostic(`Dropped command ${key}: it cannot be decoded`);
-        return this.#write([commandConsumed(key)]);
+        return this.#refuse(key, command);
       }),
     );
     await this.#applyStandingApprovals();
@@ -62,11 +60,15 @@ export class CommandHandler {
     return isOpen && outputFor(loop, command.toolCallId)?.key === key;
   }
 
-  async #reportUnknown(key: string, given: unknown): Promise<void> {
-    const { unknownCommandText } = await import('../input/submit-command.ts');
-    this.#context.settings.onDiagnostic(
-      `Ignored command ${key}: ${unknownCommandText(given)}. Use submitCommand, which checks commands`,
-    );
+  /** A command that this version cannot handle must not wait for ever. The log says why it did not. */
+  async #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
+    const [code, why] =
+      command.type === 'unknown'
+        ? ['unknown_command', await unknownTypeText(command.given)]
+        : ['bad_command', 'it cannot be decoded'];
+    const message = `Cannot handle command ${key}: ${why}`;
+    this.#context.settings.onDiagnostic(message);
+    await this.#write([commandConsumed(key, { code, message })]);
   }
 
   /** Allows waiting calls that a standing approval covers. */
@@ -126,9 +128,21 @@ export class CommandHandler {
     const name = turn && callKey(turn, toolCallId);
     const isOpen = turn?.calls.get(toolCallId)?.answer === undefined;
     const isFirst = isOpen && name !== undefined && !this.#decided.has(name);
-    const answered = turn && call && isFirst ? [approvalAnswered(turn, call, decision)] : [];
-    if (answered.length > 0 && name !== undefined) this.#decided.add(name);
-    await this.#write([commandConsumed(key), ...answered]);
+    if (turn === undefined || call === undefined || name === undefined || !isFirst)
+      return this.#write([commandConsumed(key, this.#lateDecision(toolCallId))]);
+    this.#decided.add(name);
+    await this.#write([commandConsumed(key), approvalAnswered(turn, call, decision)]);
+  }
+
+  /** Why a decision has no effect. */
+  #lateDecision(toolCallId: ToolCallId): ErrorInfo {
+    const { journal, session } = this.#context;
+    const { answer } = journal.loop.turn?.calls.get(toolCallId) ?? {};
+    const { code, message } =
+      answer === undefined
+        ? noSuchCall(session, toolCallId)
+        : alreadyDecided(session, toolCallId, answer);
+    return { code, message };
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {
@@ -138,4 +152,10 @@ export class CommandHandler {
 
 function callKey({ turn, attempt }: TurnState, toolCallId: ToolCallId): string {
   return `${turn}.${attempt} ${toolCallId}`;
+}
+
+/** Unknown commands are rare, so the code loads on demand. */
+async function unknownTypeText(given: unknown): Promise<string> {
+  const { unknownCommandText } = await import('../input/submit-command.ts');
+  return `${unknownCommandText(given)}. Use submitCommand, which checks commands`;
 }

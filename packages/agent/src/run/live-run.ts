@@ -53,7 +53,14 @@ import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import { itemIdUsed, noOutput, notUnderstood, outcomeUnknown, runLeft } from './run-errors.ts';
+import {
+  itemIdUsed,
+  noOutput,
+  notUnderstood,
+  outcomeUnknown,
+  runLeft,
+  withStoredPart,
+} from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -91,12 +98,14 @@ const heldPollMs = 250;
  */
 export class LiveRun implements Run {
   readonly session: SessionId;
+  readonly epoch: Promise<number | undefined>;
   readonly result: Promise<RunResult>;
   readonly #settings: Settings;
   readonly #options: LiveRunOptions;
   /** Aborts when the run has to stop. */
   readonly #stop = new AbortController();
   readonly #opened: PromiseWithResolvers<OpenedSession> = Promise.withResolvers();
+  readonly #epoch: PromiseWithResolvers<number | undefined> = Promise.withResolvers();
   readonly #commands: CommandSender;
   /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
@@ -110,12 +119,15 @@ export class LiveRun implements Run {
   /** The calls whose answers waited on the log when the session was opened. */
   #answered: readonly string[] = [];
   #onRecord: (record: LogRecord) => void = () => {};
+  /** The active agent may change in a hand-off, so this is a function. */
+  #parks: () => boolean = () => false;
 
   constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
     this.#options = options;
     this.#tools = () => settings.tools;
     this.session = options.session;
+    this.epoch = this.#epoch.promise;
     this.#id = settings.ids.run();
     this.#opened.promise.catch(() => {});
     this.#commands = new CommandSender({
@@ -157,7 +169,8 @@ export class LiveRun implements Run {
     const initialState = this.#opened.promise.then(({ before }) => before);
     initialState.catch(() => {});
     const answered = () => this.#answered;
-    return { log, initialState, ended: this.#ended.signal, through, answered };
+    const parks = () => this.#parks();
+    return { log, initialState, ended: this.#ended.signal, through, answered, parks };
   }
 
   async text(): Promise<string> {
@@ -214,13 +227,15 @@ export class LiveRun implements Run {
       parent?.checkPrices(this.#settings.providers);
       const { driver: opened, from } = await this.#open();
       driver = opened;
+      this.#epoch.resolve(driver.epoch);
       result = await this.#drive(driver, from);
     } catch (error) {
       this.#opened.reject(error);
-      result = failedResult(this.session, error);
+      result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
       this.#ended.abort();
+      this.#epoch.resolve(undefined);
       await driver?.release().catch(() => {});
     }
     parent?.end(result.stop, this.#link?.asked ?? []);
@@ -258,6 +273,7 @@ export class LiveRun implements Run {
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
     this.#tools = () => context.settings.tools;
+    this.#parks = () => context.settings.whileAsking === 'park';
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
       flushCommands: () => this.#commands.flush(journal),
@@ -428,7 +444,7 @@ export class LiveRun implements Run {
     const isKept = journal.loop.turn?.stop?.cause === interruptedStop.cause;
     const mayJoin = joinsOpenRun && journal.loop.turn === undefined;
     const isNew = newItems.length > 0 && !mayJoin;
-    const isToldMore = journal.loop.commands.some(({ command }) => command.type !== 'unknown');
+    const isToldMore = journal.loop.commands.length > 0;
     const isAwaited = isNew || (isKept && isToldMore);
     if (journal.loop.run !== undefined && isAwaited) await loop.drive();
     const { run, turn } = journal.loop;

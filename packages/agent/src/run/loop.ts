@@ -199,7 +199,8 @@ export class RunLoop {
         await this.#write([{ turn: action.turn, attempt: 0, fact: { type: 'turn_started' } }]);
         return undefined;
       case 'compact':
-        if (action.keys.length > 0) await this.#write(action.keys.map(commandConsumed));
+        if (action.keys.length > 0)
+          await this.#write(action.keys.map((key) => commandConsumed(key)));
         await (await this.#loadCompactor()).compact(
           action.turn,
           this.#request.provider,

@@ -202,4 +202,67 @@ describe('20.7: a command', () => {
     expect((await agent.resume(session).result).reason).toBe('parked');
     expect(problems).toEqual([expect.stringContaining('"aprove". Did you mean approve?')]);
   });
+
+  test('21.L: of an unknown type that is on the log already is consumed, and the log names it', async () => {
+    const { agent, log } = await parkedSession();
+    await log.submit(session, { type: 'teleport', to: 'mars' }, 'k');
+    expect((await agent.resume(session).result).reason).toBe('parked');
+    const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
+    const consumed = records.flatMap(({ fact }) =>
+      fact?.type === 'command_consumed' && fact.key === 'k' ? fact.error : [],
+    );
+    const message = expect.stringContaining('no command of the type "teleport"');
+    expect(consumed).toEqual([{ code: 'unknown_command', message }]);
+    await agent.approve(session, 'c17');
+    await agent.approve(session, 'c18');
+    expect((await agent.resume(session).result).reason).toBe('stop');
+    expect((await log.info(session))?.hasWork).toBe(false);
+  });
+});
+
+describe('21.N: a late decision', () => {
+  const allowed = { code: 'already_decided', place: { decision: 'allow', by: 'Ada' } };
+  const messageOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => expect.fail('it was accepted'),
+      (error: Error) => error.message,
+    );
+
+  test('21.N: on a call that was answered is refused and says what was decided', async () => {
+    const { agent, refunded } = await parkedSession();
+    await agent.approve(session, 'c17', { by: 'Ada' });
+    await agent.deny(session, 'c18', { reason: 'too old', by: 'Bob' });
+    await agent.resume(session).result;
+    await expect(agent.deny(session, 'c17')).rejects.toMatchObject(allowed);
+    expect(await messageOf(agent.approve(session, 'c17'))).toContain('it was allowed by Ada');
+    const denied = await messageOf(agent.approve(session, 'c18'));
+    expect(denied).toContain('it was denied by Bob (too old)');
+    expect(refunded).toEqual(['17']);
+  });
+
+  test('21.N: on a call of a run that was aborted is refused', async () => {
+    const { agent, refunded } = await parkedSession();
+    const run = agent.resume(session);
+    await run.abort();
+    await run.result;
+    const ended = { code: 'already_decided', place: { decision: 'ended' } };
+    await expect(agent.approve(session, 'c17')).rejects.toMatchObject(ended);
+    expect(refunded).toEqual([]);
+  });
+
+  test('21.N: in the run itself is refused too, and the first one of another process wins', async () => {
+    const { agent, log, refunded } = await parkedSession();
+    const run = agent.resume(session);
+    await run.approve('c17', { by: 'Ada' });
+    await expect(run.deny('c17')).rejects.toMatchObject(allowed);
+    await log.submit(session, { type: 'deny', toolCallId: 'c17' }, 'late');
+    await run.deny('c18');
+    await run.result;
+    await agent.resume(session).result;
+    const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
+    const errors = records.flatMap(({ fact }) =>
+      fact?.type === 'command_consumed' ? (fact.error?.code ?? []) : [],
+    );
+    expect([errors.length, refunded]).toEqual([1, ['17']]);
+  });
 });

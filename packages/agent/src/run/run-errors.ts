@@ -1,4 +1,10 @@
-import type { ItemId, RunId, SessionId, ToolCallId } from '@millrace/core';
+import {
+  type ItemId,
+  isMillraceError,
+  type RunId,
+  type SessionId,
+  type ToolCallId,
+} from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 
 export function itemIdUsed(session: SessionId, item: ItemId): AgentError {
@@ -16,6 +22,32 @@ export function noSuchCall(
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
+/** What became of a call that can no longer be decided on. */
+export interface CallOutcome {
+  /** `ended`: the call was not approved or denied, and its run has ended or it needed no approval. */
+  readonly decision: 'allow' | 'deny' | 'ended';
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+const outcomeTexts = {
+  allow: 'it was allowed',
+  deny: 'it was denied',
+  ended: 'it is over',
+} as const;
+
+export function alreadyDecided(
+  session: SessionId,
+  toolCallId: ToolCallId,
+  { decision, by, reason }: CallOutcome,
+): AgentError {
+  const who = by === undefined ? '' : ` by ${by}`;
+  const why = reason === undefined ? '' : ` (${reason})`;
+  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: ${outcomeTexts[decision]}${who}${why}. This answer has no effect`;
+  const place = { session, toolCallId, decision, ...(by !== undefined && { by }) };
+  return new AgentError('already_decided', message, place);
+}
+
 export function notUnderstood(session: SessionId, types: readonly string[]): AgentError {
   const message = `Cannot run session ${session}: it contains ${types.join(', ')}, which this version does not support. Use a later version`;
   return new AgentError('not_understood', message, { session });
@@ -29,6 +61,17 @@ export function runOver(session: SessionId, runId: RunId): AgentError {
 export function runLeft(session: SessionId, runId: RunId): AgentError {
   const message = `Run ${runId} of session ${session} was left unfinished. Resume the session to continue it`;
   return new AgentError('left', message, { session, runId });
+}
+
+/**
+ * The error of a run whose log is full: what is stored, and how to continue. Other errors are returned
+ * as they are. The message of the log has the path of its file, so it is only the cause.
+ */
+export function withStoredPart(session: SessionId, through: number, error: unknown): unknown {
+  if (!isMillraceError(error) || error.code !== 'storage_full') return error;
+  const stored = through === 0 ? 'Nothing of it is' : `Its records up to offset ${through} are`;
+  const message = `Cannot continue session ${session}: the storage of its log is full. ${stored} stored, and nothing after them. Make room, then resume the session`;
+  return new AgentError('storage_full', message, { session, through }, { cause: error });
 }
 
 export function noOutput(agent: string): AgentError {

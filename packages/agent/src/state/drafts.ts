@@ -3,6 +3,7 @@ import {
   attemptOf,
   DeltaWriter,
   type DraftRecord,
+  type ErrorInfo,
   type FoldState,
   findItem,
   type Ids,
@@ -66,8 +67,10 @@ export function abortDrafts({ key, command }: QueuedCommand, turn: number): read
   ];
 }
 
-export function commandConsumed(key: string): DraftRecord {
-  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key } };
+/** The record that removes a command from the queue. `error` says why it had no effect. */
+export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
+  const why = error === undefined ? {} : { error };
+  return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key, ...why } };
 }
 
 /** The items, with new ids where the session already uses an id. */

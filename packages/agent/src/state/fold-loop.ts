@@ -60,8 +60,10 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
       const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
-      if (fact.until === undefined || fact.decision === 'deny' || rule === undefined)
-        return answered;
+      // The rule is about the input that the policy asked about. Somebody who changed it did not
+      // approve that input.
+      const isAboutRule = fact.decision === 'allow' && fact.input === undefined;
+      if (fact.until === undefined || !isAboutRule || rule === undefined) return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
       const longest = Math.max(until, state.standingApprovals.get(rule) ?? 0);
       return {

@@ -1,7 +1,9 @@
 import {
   type FoldState,
   findItem,
+  type ItemState,
   type PartId,
+  type Sequence,
   type ToolCallId,
   type ToolCallPart,
 } from '@millrace/core';
@@ -17,6 +19,35 @@ interface TurnCall {
 export function callsOfTurn(state: FoldState, turn: TurnState | undefined): readonly TurnCall[] {
   const slots = turn?.itemId === undefined ? [] : (findItem(state, turn.itemId)?.parts ?? []);
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
+}
+
+/**
+ * True if several calls of the session have this id. Questions and answers name a call by its id, so
+ * a person could see another call than the one that runs. The loop gives each call an id of its own,
+ * but other programs write to logs too, and sessions are imported.
+ */
+export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
+  let found = 0;
+  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before)
+    found += callCountsIn(link.chunk).get(toolCallId) ?? 0;
+  return found > 1;
+}
+
+type CallCounts = ReadonlyMap<ToolCallId, number>;
+
+/** The chunks of a sequence never change. A long session is not searched again for each call. */
+const knownCounts = new WeakMap<readonly ItemState[], CallCounts>();
+
+function callCountsIn(chunk: readonly ItemState[]): CallCounts {
+  const known = knownCounts.get(chunk);
+  if (known !== undefined) return known;
+  const counts = new Map<ToolCallId, number>();
+  for (const { parts } of chunk)
+    for (const { part } of parts)
+      if (part?.kind === 'tool_call')
+        counts.set(part.toolCallId, (counts.get(part.toolCallId) ?? 0) + 1);
+  knownCounts.set(chunk, counts);
+  return counts;
 }
 
 /** A call of the session, or a question of a sub-agent about a call of its own. */

@@ -74,7 +74,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const plan = await driveRun(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
     const { journal, runs, driver } = step;
-    // Other runs may have ended since this one.
+    // Other runs may have ended after this run did.
     const own = options.items === undefined && isDone ? runs.findFinished(runId) : undefined;
     const { before, after: state } = own ?? { before: runs.before, after: journal.state };
     const first = options.items ?? toArray(before.items).length;

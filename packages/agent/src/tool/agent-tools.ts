@@ -48,10 +48,16 @@ export function subAgent<const Name extends string>(
       const { text, value, stop, error } = await run.result;
       if (stop.reason === 'stop') return value === undefined ? text : structuredOutput(value);
       const message = signal.aborted ? textOfError(signal.reason) : error?.message;
-      const why = message ?? stop.cause ?? stop.reason;
-      return { output: { text: `It did not come to an end (${why}). ${text}`, isError: true } };
+      const why = message ?? [stop.reason, stop.cause].filter(Boolean).join(', ');
+      return { output: { text: unfinishedText(why, text), isError: true } };
     },
   });
+}
+
+/** The result of a sub-agent that has no complete answer. */
+function unfinishedText(why: string, text: string): string {
+  const answer = text === '' ? 'It has written no answer.' : `Its answer so far: ${text}`;
+  return `The agent stopped before it finished (${why}). ${answer}`;
 }
 
 /** The value of an agent with an `output` schema, also as text for the caller's model. */

@@ -1,5 +1,5 @@
 import { type AgentEvent, decodeEvent, toolCallId } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
+import { type Log, memoryLog } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
 import { describe, expect, test } from 'vitest';
@@ -42,6 +42,30 @@ async function show(response: Response, message?: UIMessage) {
   const from = message === undefined ? {} : { message: structuredClone(message) };
   for await (const one of readUIMessageStream({ stream, onError, ...from })) shown.push(one);
   return { shown, message: shown.at(-1), errors };
+}
+
+/** A log that needs a while to release a session, as a database does. */
+function logWithSlowRelease(): Log {
+  const log = memoryLog();
+  const open: Log['open'] = async (...args) => {
+    const driver = await log.open(...args);
+    const release = async () => {
+      for (let turn = 0; turn < 100; turn += 1) await new Promise((next) => setImmediate(next));
+      await driver.release();
+    };
+    return replaceMethod(driver, 'release', release);
+  };
+  return replaceMethod(log, 'open', open);
+}
+
+/** The object with another method. All other members belong to the object, also private ones. */
+function replaceMethod<T extends object>(object: T, name: keyof T, method: unknown): T {
+  const get = (target: T, key: string | symbol): unknown => {
+    const value: unknown = Reflect.get(target, key, target);
+    if (key === name) return method;
+    return typeof value === 'function' ? value.bind(target) : value;
+  };
+  return new Proxy(object, { get });
 }
 
 const toolPart = (message: UIMessage | undefined) =>
@@ -167,6 +191,18 @@ describe('toUIMessageStreamResponse', () => {
       expect(textOf(second.message)).toBe('Let me check.Take an umbrella.');
     },
   );
+
+  test('20.8: of a parked run ends when the session is free, so that an answer can resume it', async () => {
+    const log = logWithSlowRelease();
+    const agent = start(script, { log, approve: () => 'ask', whileAsking: 'park' });
+    const first = await show(agent.run('Will it rain?', { session }).toUIMessageStreamResponse());
+    await agent.approve(session, 'c1');
+    const messageId = first.message?.id;
+    const resumed = agent.resume(session).toUIMessageStreamResponse({ messageId });
+    const second = await show(resumed, first.message);
+    expect([...first.errors, ...second.errors]).toEqual([]);
+    expect(textOf(second.message)).toBe('Let me check.Take an umbrella.');
+  });
 
   test('is one message even if a follow-up starts another run', async () => {
     const slow = { content: { parts: ['One.'] }, pauseMs: 5 };

@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  type AskedApproval,
   agentEvents,
   type Batch,
   type ErrorInfo,
@@ -39,6 +40,8 @@ export interface RunEventSource {
   readonly ended: AbortSignal;
   /** The offset of the run's last record so far. */
   readonly through: () => number;
+  /** True if the run ends when it has to wait for an approval. Default: false. */
+  readonly parks?: (() => boolean) | undefined;
   /** Aborts when the reader leaves. */
   readonly left?: AbortSignal | undefined;
 }
@@ -151,12 +154,22 @@ function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
 
 /** The calls that wait for an approval, with their inputs. */
 export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
-  if (state.asked.length === 0) return [];
-  return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
-    ...{ toolCallId, name, input: from === undefined ? inputOf(state, toolCallId) : from.input },
-    ...(reason !== undefined && { reason }),
-    ...(rule !== undefined && { rule }),
-  }));
+  return state.asked.map((asked) => {
+    const { toolCallId, name, reason, rule, from } = asked;
+    return {
+      ...{ toolCallId, name, input: from === undefined ? askedInput(state, asked) : from.input },
+      ...(reason !== undefined && { reason }),
+      ...(rule !== undefined && { rule }),
+    };
+  });
+}
+
+/** Only the attempt that asked has the call that runs. Other items may repeat its id. */
+function askedInput(
+  state: FoldState,
+  { toolCallId, turn, attempt }: AskedApproval,
+): JsonValue | undefined {
+  return inputOf(state, toolCallId, (item) => item.turn === turn && item.attempt === attempt);
 }
 
 /** The calls that a client has to run, with their inputs. */
@@ -191,10 +204,14 @@ function partsOf(items: readonly ItemState[]): readonly (Part | undefined)[] {
   return items.flatMap(({ parts }) => parts.map(({ part }) => part));
 }
 
-/** The input of a call. The search begins with the newest item. */
-function inputOf(state: FoldState, id: ToolCallId): JsonValue | undefined {
+/** The input of a call in one of these items. The search begins with the newest item. */
+function inputOf(
+  state: FoldState,
+  id: ToolCallId,
+  isIn: (item: ItemState) => boolean = () => true,
+): JsonValue | undefined {
   const isCall = ({ part }: PartSlot) => part?.kind === 'tool_call' && part.toolCallId === id;
-  const item = findLast(state.items, ({ parts }) => parts.some(isCall));
+  const item = findLast(state.items, (one) => isIn(one) && one.parts.some(isCall));
   const part = item?.parts.findLast(isCall)?.part;
   return part?.kind === 'tool_call' ? part.input : undefined;
 }

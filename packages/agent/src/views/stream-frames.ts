@@ -62,9 +62,15 @@ async function* messageOf(
   const initial = await source.initialState.then(withParkedRun, () => undefined);
   const message = new MessageStream(messageId, source.answered());
   if (initial !== undefined) yield* messageFrom(source, initial, message);
+  if (source.left?.aborted) return;
+  if (message.isWaiting) {
+    // The client answers when the stream has ended. Then the session must be free for `agent.resume`.
+    if (source.parks?.() === true) await result;
+    yield* finishChunks({ reason: 'parked' });
+    return;
+  }
   // Without an end on the log, the run could not start, or another process has it now.
-  if (!source.left?.aborted && !message.isWaiting)
-    yield* message.end ?? finishChunks((await result).stop);
+  yield* message.end ?? finishChunks((await result).stop);
 }
 
 async function* messageFrom(
@@ -87,14 +93,14 @@ async function* messageFrom(
   const fromInitial = { ...source, initialState: Promise.resolve(initial) };
   const steps = runView(fromInitial, stepView, withoutParks);
   const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
-  if (ends(initial.through)) return yield* finishChunks({ reason: 'parked' });
+  if (ends(initial.through)) return;
   for await (const step of steps) {
     const { offset } = step.record;
     message.learn(step.record);
     if (offset < shownThrough) continue;
     if (offset === shownThrough) yield* message.open(step.after);
     else yield* message.add(step);
-    if (ends(offset)) return yield* finishChunks({ reason: 'parked' });
+    if (ends(offset)) return;
   }
 }
 

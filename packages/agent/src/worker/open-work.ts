@@ -38,7 +38,7 @@ export interface EnqueuedRun extends SubmitResult {
  * can do this; it needs no worker and no agent.
  *
  * @example
- * const { session } = await enqueue(log, 'Refund order 17', { agent: 'desk', key: 'ticket-17' });
+ * await enqueue(log, 'Refund order 17', { agent: 'desk', session: 'ticket-17', key: 'mail-4711' });
  */
 export async function enqueue(
   log: Log,
@@ -86,7 +86,7 @@ export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWo
   }
   const queued = activeCommands(loop.commands).map(({ command }) => command.type);
   // While a call waits for an approval, messages wait too.
-  const waiting = loop.turn === undefined ? ['unknown'] : ['unknown', 'message', 'compact'];
+  const waiting = loop.turn === undefined ? [] : ['message', 'compact'];
   const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
   return { agent, isRunnable };
 }

@@ -23,7 +23,8 @@ type RefusalCode =
   | 'not_implemented'
   | 'agent_failed'
   | 'unavailable'
-  | 'agent_timeout';
+  | 'agent_timeout'
+  | 'storage_full';
 
 /**
  * Why an operation of the client failed: an error code of the server, or one of the client itself.

@@ -45,7 +45,7 @@ export interface ApproveOptions extends CommandOptions {
   readonly input?: JsonValue | undefined;
   /**
    * The decision also applies to later calls under the same rule: until this time (ms since 1970),
-   * or until the session ends. Default: this call only.
+   * or until the session ends. Refused together with `input`. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }

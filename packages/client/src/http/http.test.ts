@@ -167,7 +167,7 @@ describe('a message to a sync agent, and a task without a name', () => {
   });
 });
 
-test('an answer of something else is told as that', async () => {
+test('an answer of another program is reported as such', async () => {
   const { server, client } = stage();
   const listed = client.tasks();
   (await server.next()).open('<html>', 'text/html');

@@ -17,6 +17,7 @@ const byStatus: Readonly<Record<number, ClientErrorCode>> = {
   502: 'unavailable',
   503: 'unavailable',
   504: 'unavailable',
+  507: 'storage_full',
 };
 
 /** Statuses of temporary errors. */

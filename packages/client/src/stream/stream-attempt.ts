@@ -1,9 +1,8 @@
-import type { EventSourceMessage } from 'eventsource-parser';
 import type { ClientError } from '../contract/client-error.ts';
 import type { Http } from '../http/http.ts';
 import { errorOf } from '../http/refusal.ts';
 import type { Clock } from '../http/timing.ts';
-import { readSse } from './read-sse.ts';
+import { readSse, type SseMessage } from './read-sse.ts';
 import {
   gapAt,
   incarnationIn,
@@ -11,6 +10,7 @@ import {
   networkChanged,
   notAStream,
   readEvent,
+  type StreamEnd,
   type StreamTarget,
   silent,
 } from './stream-event.ts';
@@ -35,7 +35,7 @@ export class StreamAttempt {
   readonly #given = new AbortController();
   readonly #silence: SilenceWatch;
   #wasOffline = false;
-  #end: string | undefined;
+  #end: StreamEnd | undefined;
 
   constructor(options: StreamAttemptOptions) {
     this.#options = options;
@@ -44,10 +44,10 @@ export class StreamAttempt {
   }
 
   /**
-   * Returns the reason that the server gave for the end, or undefined if the connection broke.
+   * Returns the end that the server announced, or undefined if the connection broke.
    * Throws the error of the connection.
    */
-  async read(): Promise<string | undefined> {
+  async read(): Promise<StreamEnd | undefined> {
     const { signal: outer } = this.#options;
     const signal = AbortSignal.any([outer, this.#given.signal]);
     try {
@@ -112,12 +112,12 @@ export class StreamAttempt {
     });
   }
 
-  #noteIncarnation({ id }: EventSourceMessage): void {
+  #noteIncarnation({ id }: SseMessage): void {
     const incarnation = incarnationIn(id);
     if (incarnation !== undefined) this.#options.target.setIncarnation(incarnation);
   }
 
-  #onMessage(message: EventSourceMessage): void {
+  #onMessage(message: SseMessage): void {
     const { target, taskId, onProgress, signal } = this.#options;
     if (signal.aborted || this.#end !== undefined) return;
     const event = readEvent(message);
@@ -129,7 +129,7 @@ export class StreamAttempt {
       case 'task':
         return target.setTask(event.task);
       case 'end':
-        this.#end = event.reason;
+        this.#end = event;
         return;
       case 'unknown':
         return;

@@ -1,27 +1,36 @@
 import { type Batch, DecodeError, decodeBatch } from '@millrace/core';
-import type { EventSourceMessage } from 'eventsource-parser';
 import { ClientError } from '../contract/client-error.ts';
 import type { Task } from '../contract/server-types.ts';
 import type { Connection } from '../contract/task-handle.ts';
 import { asObject, asText, isTemporary, parsed } from '../http/refusal.ts';
+import type { SseMessage } from './read-sse.ts';
+
+/** The end of a stream, as the server announces it. */
+export interface StreamEnd {
+  readonly reason: string;
+  /** False if the server says that nobody drives the run that is open on the log. */
+  readonly isRunLive: boolean;
+}
 
 /** An event of a task's stream. */
 type StreamEvent =
   | { readonly type: 'batch'; readonly batch: Batch }
   | { readonly type: 'task'; readonly task: Task }
-  | { readonly type: 'end'; readonly reason: string }
+  | ({ readonly type: 'end' } & StreamEnd)
   /** An event of a later server version, which is ignored. */
   | { readonly type: 'unknown' };
 
-export function readEvent({ event, data }: EventSourceMessage): StreamEvent {
+export function readEvent({ event, data }: SseMessage): StreamEvent {
   switch (event) {
     case undefined:
     case 'message':
       return { type: 'batch', batch: batchOf(data) };
     case 'task_updated':
       return { type: 'task', task: taskOf(data) };
-    case 'end':
-      return { type: 'end', reason: asText(asObject(parsed(data))['reason']) ?? 'over' };
+    case 'end': {
+      const { reason, is_run_live } = asObject(parsed(data));
+      return { type: 'end', reason: asText(reason) ?? 'over', isRunLive: is_run_live !== false };
+    }
     default:
       return { type: 'unknown' };
   }
@@ -56,6 +65,8 @@ function taskOf(data: string): Task {
 export interface StreamTarget {
   /** The offset up to which everything is folded; 0 at the start. */
   readonly through: number;
+  /** True if the folded records have an open run. */
+  readonly isRunOpen: boolean;
   /** Sets the offset where the existing records end. Until then the target is catching up. */
   expect(through: number): void;
   /** Folds a batch. Returns `gap` if it does not fit. */
@@ -89,6 +100,26 @@ export function isFinal(error: ClientError): boolean {
 export function lost(cause?: unknown): ClientError {
   const message = 'The stream broke off. It is resumed from where it was';
   return new ClientError('unreachable', message, {}, { cause });
+}
+
+/** The row of the task says that it is over, but the log has an open run. The log is the truth. */
+export function endedEarly(task: string, reason: string): ClientError {
+  const message = `The stream of task ${task} ended (${reason}) during a run. It is opened again`;
+  return new ClientError('unreachable', message, { task });
+}
+
+/** Ends that follow from the row of the task, not from its log. */
+const rowReasons: ReadonlySet<string> = new Set([
+  'completed',
+  'failed',
+  'canceled',
+  'terminated',
+  'timed_out',
+]);
+
+/** Whether an end contradicts the log: the row says that the task is over, and a run is open. */
+export function isEarly({ reason, isRunLive }: StreamEnd, target: StreamTarget): boolean {
+  return isRunLive && target.isRunOpen && rowReasons.has(reason);
 }
 
 export function silent(): ClientError {

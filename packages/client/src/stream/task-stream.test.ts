@@ -165,6 +165,54 @@ describe('a stream', () => {
   });
 });
 
+describe('21.A: an end because of the row', () => {
+  const begun = frame(first) + frame(second);
+  const end = (more = '') => `event: end\ndata: {"reason":"failed"${more}}\n\n`;
+
+  test('21.A: is not believed while the log has an open run, which is read on', async () => {
+    const { server, clock, task } = stage();
+    (await server.next()).open(begun + end());
+    await settled();
+    expect(task.snapshot().isRunning).toBe(true);
+    expect(connectionOf(task).state).toBe('retrying');
+    await clock.advance(1000);
+    const two = await server.next();
+    expect(two.from).toBe(String(second.through));
+    two.open(batches.slice(2).map(frame).join('') + end());
+    await settled();
+    expect(connectionOf(task)).toEqual({ state: 'ended', reason: 'failed' });
+    expect(task.transcript).toEqual(whole);
+  });
+
+  test('21.A: is believed if the server says that nobody drives the run', async () => {
+    const { server, task } = stage();
+    (await server.next()).open(begun + end(',"is_run_live":false'));
+    await settled();
+    expect(connectionOf(task)).toEqual({ state: 'ended', reason: 'failed' });
+  });
+
+  test('21.A: is believed after several tries without a new record', async () => {
+    const { server, clock, task } = stage();
+    for (let tries = 1; tries < 8; tries++) {
+      (await server.next()).open(begun + end());
+      await settled();
+      const connection = connectionOf(task);
+      if (connection.state !== 'retrying') return expect.fail(connection.state);
+      await clock.advance(connection.nextTryAt - clock.now());
+    }
+    (await server.next()).open(begun + end());
+    await settled();
+    expect(connectionOf(task)).toEqual({ state: 'ended', reason: 'failed' });
+  });
+
+  test('21.A: of a deleted task is believed at once', async () => {
+    const { server, task } = stage();
+    (await server.next()).open(`${begun}event: end\ndata: {"reason":"deleted"}\n\n`);
+    await settled();
+    expect(connectionOf(task)).toEqual({ state: 'ended', reason: 'deleted' });
+  });
+});
+
 describe('coming back', () => {
   test('waits anything up to a limit that doubles, says when, and begins anew after progress', async () => {
     const { server, clock, task, draws } = stage();
@@ -233,7 +281,7 @@ describe('coming back', () => {
     [404, 'not_found'],
     [410, 'gone'],
     [422, 'invalid'],
-  ])('is left after a %i, which is told as %s', async (status, code) => {
+  ])('ends after a %i with the error %s', async (status, code) => {
     const { server, clock, task } = stage();
     (await server.next()).json({ message: 'No', error: { code } }, status);
     await settled();

@@ -3,7 +3,14 @@ import type { Connection } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { backOffMs, wait } from '../http/timing.ts';
 import { StreamAttempt } from './stream-attempt.ts';
-import { isFinal, lost, type StreamTarget } from './stream-event.ts';
+import {
+  endedEarly,
+  isEarly,
+  isFinal,
+  lost,
+  type StreamEnd,
+  type StreamTarget,
+} from './stream-event.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 
 interface TaskStreamOptions {
@@ -22,6 +29,11 @@ const heartbeatsToDie = 2.5;
  * last one.
  */
 const maxUnfit = 3;
+/**
+ * The maximum number of consecutive ends, without a new record, that contradict the log. It is enough
+ * for another server to take over the run: with the default delays more than half a minute.
+ */
+const maxEarlyEnds = 8;
 
 /**
  * Keeps a target up to date with a task: connects, resumes from its offset, and stops on final
@@ -38,6 +50,7 @@ export class TaskStream {
   /** Consecutive failures without any new record. */
   #failures = 0;
   #unfit = 0;
+  #earlyEnds = 0;
 
   constructor(options: TaskStreamOptions) {
     this.#options = options;
@@ -57,9 +70,9 @@ export class TaskStream {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const outcome = await this.#tryOnce(signal);
+      const outcome = this.#believed(await this.#tryOnce(signal));
       if (signal.aborted) return;
-      if (typeof outcome === 'string') return this.#tell({ state: 'ended', reason: outcome });
+      if ('isRunLive' in outcome) return this.#tell({ state: 'ended', reason: outcome.reason });
       if (outcome.code === 'rewound' && this.#options.target.through > 0) {
         // Without a cursor, the next request cannot be refused for the same reason.
         this.#options.target.reset(outcome);
@@ -72,9 +85,17 @@ export class TaskStream {
     }
   }
 
-  /** Runs one connection. Returns the server's reason for the end, or the error. */
-  async #tryOnce(signal: AbortSignal): Promise<string | ClientError> {
+  /** An end that contradicts the log counts as an error, so that the stream is opened again. */
+  #believed(outcome: StreamEnd | ClientError): StreamEnd | ClientError {
+    const { target, taskId } = this.#options;
+    if (!('isRunLive' in outcome) || !isEarly(outcome, target)) return outcome;
+    return ++this.#earlyEnds < maxEarlyEnds ? endedEarly(taskId, outcome.reason) : outcome;
+  }
+
+  /** Runs one connection. Returns the server's end, or the error. */
+  async #tryOnce(signal: AbortSignal): Promise<StreamEnd | ClientError> {
     const { http, taskId, target, heartbeatMs } = this.#options;
+    const { through } = target;
     this.#tell({ state: 'connecting', failures: this.#failures });
     this.#try = new StreamAttempt({
       ...{ http, taskId, target, signal, limitMs: heartbeatsToDie * heartbeatMs },
@@ -83,7 +104,8 @@ export class TaskStream {
         this.#retryMs = ms;
       },
       onProgress: () => {
-        this.#failures = 0;
+        if (this.#earlyEnds === 0) this.#failures = 0;
+        if (target.through > through) this.#earlyEnds = 0;
         this.#unfit = 0;
       },
     });
@@ -102,7 +124,7 @@ export class TaskStream {
       return error;
     }
     this.#unfit = maxUnfit;
-    const message = 'Cannot follow the task: what was told could not be taken in';
+    const message = 'Cannot follow the task: the client could not process the data of the stream';
     return new ClientError('bad_answer', message, {}, { cause: error });
   }
 

@@ -25,7 +25,7 @@ test('a page tells when it is online, offline and visible, until nobody listens'
   await window.happyDOM.close();
 });
 
-test('where there is no page, nothing is told', () => {
+test('without a page there are no wake-ups', () => {
   const stop = pageWakeUps(() => expect.fail());
   expect(stop).not.toThrow();
 });

@@ -10,7 +10,7 @@ import { EventQueue } from './event-queue.ts';
 const event = (offset: number) => ({ type: 'turn_started', offset }) as unknown as AgentEvent;
 
 describe('events', () => {
-  test('of a task from its start are its whole story, and each is told once', async () => {
+  test('of a task from its start are complete, and each comes once', async () => {
     const log = memoryLog();
     const { client } = await serving([listener], { log });
     const { id } = await client().createTask({ agent: 'listener' });
@@ -75,7 +75,7 @@ describe('a queue of events', () => {
     expect(queue.length).toBe(1000);
   });
 
-  test('is bounded: who reads too slowly is told so after what was kept', async () => {
+  test('is bounded: a slow reader gets the kept events and then an error', async () => {
     let over = 0;
     const queue = new EventQueue(() => over++);
     for (let count = 0; count <= 60_000; count++) queue.push([event(count)]);

@@ -50,6 +50,11 @@ describe('a task of an agent loop', () => {
     await other.approve('c1', { by: 'Ada', input: { where: 'behind it' } });
     const { approvals } = await task.until(says('No.'));
     expect([approvals, textsOf(task)[2]]).toEqual([[], 'Nothing behind it']);
+    // 21.N: a late answer is refused with what was decided.
+    await expect(task.deny('c1')).rejects.toMatchObject({
+      ...{ code: 'conflict', status: 409, details: { decision: 'allow', by: 'Ada' } },
+      message: expect.stringContaining('it was allowed by Ada'),
+    });
   });
 
   test('is denied something, with a reason', async () => {

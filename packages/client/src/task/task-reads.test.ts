@@ -66,7 +66,7 @@ test('a digest says what a task came to, and spans what its agent traced', async
   expect(await task.spans()).toEqual([]);
 });
 
-test('what is not there is told as such', async () => {
+test('a task that does not exist is reported as not found', async () => {
   const { client } = await serving([]);
   const task = client().task('nobody');
   for (const asked of [task.records(0), task.digest()]) {

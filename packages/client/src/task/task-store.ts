@@ -62,6 +62,10 @@ export class TaskStore implements StreamTarget {
     return this.state.through;
   }
 
+  get isRunOpen(): boolean {
+    return this.state.run !== undefined;
+  }
+
   get connection(): Connection {
     return this.#connection;
   }
@@ -80,7 +84,7 @@ export class TaskStore implements StreamTarget {
       approvals: this.state.asked,
       toolCalls: this.state.awaited,
       isCatchingUp: this.#isCatchingUp,
-      isRunning: this.state.run !== undefined,
+      isRunning: this.isRunOpen,
       state: this.state,
     };
     return this.#snapshot;

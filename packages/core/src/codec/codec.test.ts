@@ -270,7 +270,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   aborted: { type: 'aborted', reason: 'user' },
   error_reported: { type: 'error_reported', error },
   command_queued: { type: 'command_queued', key: 'k', command: tricky },
-  command_consumed: { type: 'command_consumed', key: 'k' },
+  command_consumed: { type: 'command_consumed', key: 'k', error },
   compacted: {
     ...{ type: 'compacted', itemIds: [item, itemId('i2')], summary: 'short' },
     clipped: [{ itemId: itemId('i3'), maxLength: 200 }],

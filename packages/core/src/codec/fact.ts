@@ -176,7 +176,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     aborted: { reason: optional(string) },
     error_reported: { error: errorInfo },
     command_queued: { key: string, command: jsonObject },
-    command_consumed: { key: string },
+    command_consumed: { key: string, error: optional(errorInfo) },
     compacted: {
       itemIds: list(itemId),
       summary: optional(string),

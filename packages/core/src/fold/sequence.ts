@@ -27,6 +27,7 @@ export function toArray<T>(sequence: Sequence<T>): readonly T[] {
     .flatMap(({ chunk }) => chunk);
 }
 
+/** Returns the last entry that fits, or undefined if no entry does. */
 export function findLast<T>(sequence: Sequence<T>, fits: (entry: T) => boolean): T | undefined {
   for (let link: Sequence<T> | undefined = sequence; link !== undefined; link = link.before) {
     const found = link.chunk.findLast(fits);

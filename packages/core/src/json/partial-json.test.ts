@@ -156,7 +156,7 @@ describe('the changes', () => {
     if (isFull) expect(seen.appendsAfterWhole).toBeGreaterThan(0);
   });
 
-  it('are told one by one up to 1,000, and as one beyond', () => {
+  it('are reported one by one up to 1,000, and as one change beyond', () => {
     const json = new PartialJson();
     expect(json.feed('[')).toHaveLength(1);
     expect(json.feed('1,'.repeat(1000))).toHaveLength(1000);
@@ -171,7 +171,7 @@ describe('the changes', () => {
     ]);
   });
 
-  it('are told one by one up to an eighth of the values so far, so that a large one is seldom copied', () => {
+  it('are reported one by one up to an eighth of the values so far, so that a large value is seldom copied', () => {
     const json = new PartialJson();
     expect(json.feed(`[${'1,'.repeat(15_999)}`)).toHaveLength(1);
     expect(json.feed('2,'.repeat(2000))).toHaveLength(2000);

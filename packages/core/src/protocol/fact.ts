@@ -77,7 +77,12 @@ export type RunFact =
   | { readonly type: 'aborted'; readonly reason?: string }
   | { readonly type: 'error_reported'; readonly error: ErrorInfo }
   | { readonly type: 'command_queued'; readonly key: string; readonly command: JsonObject }
-  | { readonly type: 'command_consumed'; readonly key: string }
+  | {
+      readonly type: 'command_consumed';
+      readonly key: string;
+      /** Why the command had no effect, for example because its type is unknown. */
+      readonly error?: ErrorInfo;
+    }
   | {
       readonly type: 'compacted';
       /** The items that the summary replaces in later requests to a model. */

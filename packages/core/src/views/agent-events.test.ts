@@ -32,7 +32,7 @@ const allOf = (records: readonly LogRecord[]): Batch => ({
 
 const transcriptOf = (records: readonly LogRecord[]) => transcript(foldAll(records));
 
-test('a turn that calls a tool is told as in the domain', () => {
+test('a turn that calls a tool has the events of the protocol', () => {
   const log = new TestLog();
   const call = toolCallId('c1');
   const text = log.writer.text();
@@ -219,14 +219,14 @@ describe('who has heard of nothing but events', () => {
   });
 });
 
-test('a settled turn is told in one piece', () => {
+test('a settled turn has one event', () => {
   const log = new TestLog();
   const covers = [2, 2] as const;
   log.fact({ type: 'snapshot', covers, items: [] });
   expect(eventsOf(allOf(log.records)).at(-1)).toMatchObject({ type: 'turn_settled', covers });
 });
 
-test('what is unknown is told as it came', () => {
+test('an unknown record becomes an event without changes', () => {
   const raw = { type: 'hologram', beam: 7 };
   const log = new TestLog().fact({ type: 'unknown', raw }).delta({ type: 'unknown', raw });
   expect(eventsOf(allOf(log.records)).slice(1)).toMatchObject([

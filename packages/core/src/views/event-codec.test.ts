@@ -159,7 +159,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   aborted: { type: 'aborted', reason: 'user' },
   error_reported: { type: 'error_reported', error },
   command_queued: { type: 'command_queued', key: 'k', command: tricky },
-  command_consumed: { type: 'command_consumed', key: 'k' },
+  command_consumed: { type: 'command_consumed', key: 'k', error },
   compacted: {
     ...{ type: 'compacted', itemIds: [itemId('i1')], summary: 'short' },
     clipped: [{ itemId: itemId('i2'), maxLength: 200 }],

@@ -2,8 +2,8 @@ import {
   type Batch,
   Folder,
   type FoldState,
-  isMillraceError,
   type ItemState,
+  isMillraceError,
   type LogRecord,
   type Part,
   type Sequence,
@@ -17,7 +17,9 @@ import { requireSessionInfo, unfoldableError } from './read-session.ts';
 
 /** A fold beside the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
+  /** The value before the first record. */
   readonly initial: T;
+  /** Returns the value after a record. */
   readonly apply: (value: T, record: LogRecord) => T;
 }
 
@@ -77,6 +79,7 @@ export class SessionStates {
     this.#log = log;
   }
 
+  /** Changes the limits. Limits that are undefined stay as they are. */
   configure({ maxBytes, maxSessionBytes }: SessionStatesOptions): void {
     this.#maxBytes = maxBytes ?? this.#maxBytes;
     this.#maxSessionBytes = maxSessionBytes ?? this.#maxSessionBytes;

@@ -33,6 +33,8 @@ export type LogErrorCode =
   | 'closed'
   /** The disk, the file or the server failed. */
   | 'storage'
+  /** The disk is full, or the maximum size is reached. Nothing of this write was stored. */
+  | 'storage_full'
   /** Stored data is damaged. */
   | 'corrupt'
   /** A later version wrote the data. */

@@ -38,7 +38,10 @@ export interface LeaseInfo {
 
 /** Selects sessions for `Log.list`. */
 export interface SessionFilter {
-  /** True: only sessions with open work and no living driver. False: only the others. Default: both. */
+  /**
+   * True: only sessions with open work and no living driver, including those that wait for an
+   * approval. False: only the others. Default: both.
+   */
   readonly isWaiting?: boolean | undefined;
   /** True: only closed sessions. False: only open ones. Default: both. */
   readonly isClosed?: boolean | undefined;

@@ -62,8 +62,10 @@ export function runJob({ work, onFailed }: CommitJob, tx: StoreTransaction): Job
 
 /** True if the error is about the caller's request and not about the store. */
 export function isRefusal(error: unknown): boolean {
-  return isMillraceError(error) && error.code !== 'storage' && error.code !== 'corrupt';
+  return isMillraceError(error) && !storeFailures.has(error.code);
 }
+
+const storeFailures: ReadonlySet<string> = new Set(['storage', 'storage_full', 'corrupt']);
 
 /**
  * A commit queue for synchronous stores. The first work is committed before `run` returns. Under

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LogErrorCode } from '../contract/log-error.ts';
 import { isRequirementMissing } from '../testing/external-programs.ts';
 import type { AttemptResult } from '../testing/programs/append-until-full.ts';
 
@@ -90,8 +91,12 @@ describe('permissions', () => {
 });
 
 /** All records that were stored before the failure exist, and more can be written. */
-async function expectKept([first, second]: readonly AttemptResult[], why: RegExp): Promise<void> {
-  expect(first).toMatchObject({ failed: 'storage', message: expect.stringMatching(why) });
+async function expectKept(
+  [first, second]: readonly AttemptResult[],
+  failed: LogErrorCode,
+  why: RegExp,
+): Promise<void> {
+  expect(first).toMatchObject({ failed, message: expect.stringMatching(why) });
   const after = first !== undefined && 'after' in first ? first.after : 0;
   expect(after).toBeGreaterThan(20);
   expect(second).toEqual({ done: after + 20 });
@@ -102,11 +107,11 @@ const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const mount = 'mount -t tmpfs -o size=1m none "$0" && ';
 const canMount = run([...inSmallFolder, 'true']).status === 0;
 
-test.skipIf(!canMount)('a disk that is full refuses, and keeps what was told', async () => {
+test.skipIf(!canMount)('a full disk refuses further records, and keeps the stored ones', async () => {
   const ballast = join(folder, 'ballast');
   const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
   const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
-  await expectKept(results, /disk is full.*make room/);
+  await expectKept(results, 'storage_full', /disk is full.*make room/);
 });
 
 /** Runs a command whose reads of the file fail from the given one on. */
@@ -136,6 +141,7 @@ test('a file that cannot grow refuses appends and keeps acknowledged records', a
   // Closing the log runs a checkpoint, which frees space.
   await expectKept(
     tell([...limited, ...node, path, ballast]),
+    'storage',
     /disk reported an error; check the disk/,
   );
 });

@@ -305,7 +305,7 @@ describe('a store that fails in the middle of a run', () => {
     const controller = new AbortController();
     const following = drain(log.follow(session, { signal: controller.signal }), received);
     const [appended, refusal] = await appendAll(driver);
-    expectRefusal(refusal, 'storage', /full.*make room/);
+    expectRefusal(refusal, 'storage_full', /full.*Nothing of this write was stored; make room/);
     expect(await driver.lost).toBe(refusal);
     await expect(driver.append([marker('more')])).rejects.toBe(refusal);
     const stored = await recordsOf(log);

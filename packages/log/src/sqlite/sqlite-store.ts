@@ -22,8 +22,8 @@ import {
   toSqliteColumns,
 } from './checked-rows.ts';
 import { ChunkTable } from './chunk-table.ts';
-import { HighWaterMark } from './high-water-mark.ts';
-import { checkLineage, type RewindEvent, renewIncarnation } from './lineage.ts';
+import { HighWaterMark } from './file/high-water-mark.ts';
+import { checkLineage, type RewindEvent, renewIncarnation } from './file/lineage.ts';
 import { checkpoint, copyDatabase, vacuum } from './maintenance.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { noWrites, PendingWrites } from './pending-writes.ts';
@@ -57,7 +57,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #blobs: BlobTable;
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
-  /** The sessions' numbers in the file, as of the last read. */
+  /** The row number of each session in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
   /** The session rows in the file that the current transaction has read. */

@@ -1,6 +1,6 @@
 import { isMillraceError } from '@millrace/core';
 import { LogError, type LogErrorCode } from '../contract/log-error.ts';
-import { readErrorOf } from './read-error.ts';
+import { readErrorOf } from './file/read-error.ts';
 
 type Meaning = readonly [LogErrorCode, string];
 
@@ -8,6 +8,10 @@ const damaged: Meaning = ['corrupt', 'the file is damaged; restore a backup'];
 const unreadable: Meaning = [
   'storage',
   'the disk could not read it, which may pass; check the disk, and try again before you restore a backup',
+];
+const full: Meaning = [
+  'storage_full',
+  'the disk is full, or maxBytes is reached. Nothing of this write was stored; make room',
 ];
 const locked: Meaning = ['storage', 'another program has locked it; close that program or wait'];
 
@@ -26,7 +30,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   ],
   [10, ['storage', 'the disk reported an error; check the disk']],
   [11, damaged],
-  [13, ['storage', 'the disk is full, or maxBytes is reached; make room']],
+  [13, full],
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [18, ['storage', 'the data is too large; store it in several pieces']],
@@ -38,7 +42,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
 /** Explanations for errors of the file system and of invalid numbers in the database. */
 const otherMeanings: ReadonlyMap<string, Meaning> = new Map([
   ['ERR_OUT_OF_RANGE', damaged],
-  ['ENOSPC', ['storage', 'the disk is full; make room']],
+  ['ENOSPC', full],
   ['EACCES', ['storage', 'access is denied; give permission for the file and its folder']],
   ['EROFS', ['storage', 'its disk is read-only; choose another path']],
   ['ENOENT', ['storage', 'it cannot be opened; check the folder and its permissions']],

@@ -99,7 +99,7 @@ export function millisOf(seconds: JsonValue | undefined): number | undefined {
   return isTime ? Math.round(seconds * 1e6) / 1e3 : undefined;
 }
 
-/** Returns the numbers that are known as an object. Undefined if none is. */
+/** Returns an object with the numbers that are known, or undefined if none is known. */
 export function knownNumbers<Name extends string>(
   numbers: Readonly<Record<Name, number | undefined>>,
 ): { readonly [N in Name]?: number } | undefined {

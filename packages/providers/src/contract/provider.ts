@@ -155,7 +155,7 @@ export interface Completion extends ResponseEnd {
 /** An HTTP request for display. It has no headers, because they contain the API key. */
 export interface DescribedRequest {
   readonly method: 'POST';
-  /** Without the query, which can also contain a key. Undefined if nothing is sent. */
+  /** The URL without its query, because a query can contain a key. Undefined if nothing is sent. */
   readonly url?: string | undefined;
   /** The JSON body. */
   readonly body: JsonObject;

@@ -1138,7 +1138,7 @@ describe('a request that cannot be sent', () => {
   });
 
   test.each([undefined, ''])(
-    'for its key (%j) is told as such, with the way out',
+    'for its key (%j) is reported as such, with the remedy',
     async (apiKey) => {
       const { error } = await openaiChat({
         model: 'm',

@@ -319,7 +319,7 @@ describe('what cannot be shown', () => {
     expect(error?.kind).toBe('invalid_request');
   });
 
-  test('but is text is told as text, since few types of it are taken', async () => {
+  test('but is text is sent as text, because the API takes few types of files', async () => {
     const file = (name: string, mimeType: string, source: Source): Part => ({
       kind: 'file',
       name,

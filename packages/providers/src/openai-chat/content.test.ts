@@ -88,7 +88,7 @@ describe('what a user attaches', () => {
   });
 
   test.each(['text/markdown', 'application/json', 'text/x-rust'])(
-    'as a file of %s is told as text, with its name',
+    'as a file of %s is sent as text, with its name',
     async (mimeType) => {
       expect(await shown(file('a.md', mimeType, words))).toEqual(
         text(`<file name="a.md" type="${mimeType}">\nabc\n</file>`),
@@ -133,7 +133,7 @@ describe('what a user attaches', () => {
 });
 
 describe('what a tool brings', () => {
-  test('is in its result where it can only be told, and shown by a user where it can be', async () => {
+  test('is text in the result if the API cannot show it, and otherwise a user message', async () => {
     const parts = [file('a.txt', 'text/plain', words), file('b.zip', 'application/zip')];
     expect(await messagesAfterCall('Read.', ...parts, file('c.png', 'image/png'))).toMatchObject([
       {

@@ -123,7 +123,7 @@ describe('servers that are not quite this wire', () => {
   test.each([
     ['OpenAI Responses', { type: 'response.created', response: {} }],
     ['Anthropic Messages', { type: 'message_start', message: {} }],
-  ])('the stream of %s is told from ours', async (name, event) => {
+  ])('the stream of %s is recognized as another protocol', async (name, event) => {
     const { error } = await read([event]);
     expect(error?.kind).toBe('protocol_error');
     expect(error?.message).toContain(name);

@@ -102,7 +102,7 @@ describe('failures', () => {
     expect(error).toMatchObject({ code: 'quota', retryable: false });
   });
 
-  test('response.failed alone is told by its error, with the usage it names', async () => {
+  test('response.failed alone becomes its error, with the usage that it has', async () => {
     const { error, usage } = await listen([
       text,
       failed(
@@ -176,7 +176,7 @@ describe('failures', () => {
       },
       'history_rejected',
     ],
-  ])('status %i with %j is told by its words', async (status, body, kind) => {
+  ])('status %i with %j is recognized by its text', async (status, body, kind) => {
     const { fetch } = fetchOf([JSON.stringify(body)], { status });
     const { error } = await openaiResponses({ model: 'm', apiKey: 'key', fetch }).complete({
       items: [],

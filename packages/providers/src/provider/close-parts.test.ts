@@ -55,7 +55,7 @@ describe('of a response that was cut', () => {
     ]);
   });
 
-  test('what was closed before stays as it is, and the reason is told', () => {
+  test('parts that were closed before stay as they are, and the reason is reported', () => {
     const writer = newWriter();
     const text = writer.text();
     text.append('a');

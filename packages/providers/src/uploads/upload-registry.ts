@@ -103,7 +103,7 @@ export class UploadRegistry implements Uploads {
     upload.isLost = true;
   }
 
-  /** The provider does not accept the file in requests. Later uses are told so. */
+  /** The provider does not accept the file in requests. Later uses get this error. */
   refuse(upload: Upload, refusal: string): void {
     if (this.#uploads.get(upload.key) !== upload) return;
     const known: Outcome = { refusal, untilMs: Infinity };

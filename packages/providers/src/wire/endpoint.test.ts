@@ -151,7 +151,7 @@ describe('Azure', () => {
   test.each([
     ['chat', chat],
     ['responses', responses],
-  ] as const)('%s: without an address nothing is sent, and it is told', async (_, make) => {
+  ] as const)('%s: without an address nothing is sent, and the error says so', async (_, make) => {
     const { error, requests } = await firstRequest(make);
     expect(error).toMatchObject({ kind: 'invalid_request', retryable: false });
     expect(error?.message).toContain(`pass baseUrl, for example https://NAME.openai.azure.com`);

@@ -6,7 +6,7 @@ export class PlainInputEncoder {
   /** A high surrogate whose low surrogate has not arrived yet. It must not be escaped alone. */
   #held = '';
 
-  /** The JSON before the text. */
+  /** The beginning of the JSON object, before the text of its only field. */
   static readonly start = '{"input":"';
 
   append(chunk: string): string {

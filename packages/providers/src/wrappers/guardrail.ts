@@ -200,7 +200,7 @@ class AnswerWatch {
       case 'commit_part': {
         if (delta.part === undefined) return;
         const { kind } = delta.part;
-        // A whole part replaces what was streamed, so all of it is new.
+        // A whole part replaces the streamed text, so all its text must be checked.
         this.#parts.set(delta.partId, { kind, checked: '', fresh: '' });
         return this.#add(delta.partId, wholeText(delta.part));
       }

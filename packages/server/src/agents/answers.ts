@@ -160,6 +160,15 @@ export function answerNotStarted(
   );
 }
 
+/**
+ * The error for an answer that could not be stored, because the storage is full. `why` is the error of
+ * the run, which says what was stored.
+ */
+export function answerNotStored(taskId: string, why: string): ServerError {
+  const message = `Cannot continue the answer of task ${taskId}: ${why}`;
+  return new ServerError('storage_full', message, { task: taskId });
+}
+
 /** The error for an answer whose run failed without recording it on the log. */
 export function answerLost(taskId: string, why: string): ServerError {
   const message = `Cannot continue the answer of task ${taskId}: its run failed (${why}). The partial answer is stored. Read the task's messages, or send another one`;

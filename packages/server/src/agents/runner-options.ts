@@ -4,6 +4,7 @@ import type { Clock, Log } from '@millrace/log';
 import type { Rows } from '../contract/rows.ts';
 import type { SpanService, TrackerService } from '../contract/service.ts';
 import type { JournalPool } from '../journal/journal-pool.ts';
+import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TaskStore } from '../stores/task-store.ts';
 import type { TaskQueues } from './task-queues.ts';
 
@@ -19,6 +20,8 @@ export interface RunnerOptions {
   readonly journals: JournalPool;
   readonly queues: TaskQueues;
   readonly graceMs: number;
+  /** Receives the errors of writes. */
+  readonly storage: Pick<StorageHealth, 'report'>;
   /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
   /** Receives diagnostics that have no effect on the task. */

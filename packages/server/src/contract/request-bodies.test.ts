@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSpanSchema, updateMessagesSchema } from './request-bodies.ts';
+import { commandSchema, createSpanSchema, updateMessagesSchema } from './request-bodies.ts';
 
 const span = { trace_id: 't', name: 'n' };
 
@@ -30,4 +30,16 @@ test('at most a thousand messages are changed at once', () => {
   const isTaken = (count: number) =>
     updateMessagesSchema.safeParse({ task_id: 't', updates: many(count) }).success;
   expect([isTaken(1000), isTaken(1001)]).toEqual([true, false]);
+});
+
+test('21.L: a command of an unknown type is refused with its name and the known types', () => {
+  const refused = commandSchema.safeParse({ type: 'teleport', to: 'mars' });
+  expect(refused.error?.issues[0]).toMatchObject({
+    path: ['type'],
+    message:
+      'there is no command of the type "teleport". Known types: message, steer, approve, deny, abort, compact, withdraw, revoke',
+  });
+  for (const input of [{}, { type: { a: 1 } }, { type: 'x'.repeat(10_000) }])
+    expect(commandSchema.safeParse(input).error?.issues[0]?.message.length).toBeLessThan(250);
+  expect(commandSchema.safeParse(null).success).toBe(false);
 });

@@ -160,7 +160,7 @@ const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(102
 const reason = z.string().max(4096).nullish();
 
 /** A command for an agent loop. */
-export const commandSchema = z.discriminatedUnion('type', [
+const commands = [
   /** Starts a turn when the current run would end. */
   closedObject({ type: z.literal('message'), content: contentSchema }),
   /** Joins the next model request of the current run. */
@@ -172,9 +172,13 @@ export const commandSchema = z.discriminatedUnion('type', [
     input: jsonValueSchema.optional(),
     /**
      * Also approves later calls that match the same rule: until this time (ms since 1970), or for
-     * the rest of the session.
+     * the rest of the session. Refused together with `input`: the rule is about the model's input.
      */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
+  }).refine(({ input, until }) => input === undefined || until == null, {
+    path: ['until'],
+    error:
+      'it cannot be used together with input, because the rule is about the input of the model',
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
   /** The output of a tool that the client runs, or the error with which it failed. */
@@ -193,7 +197,19 @@ export const commandSchema = z.discriminatedUnion('type', [
   closedObject({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
   /** Ends a lasting approval that was given by this rule. */
   closedObject({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
-]);
+] as const;
+
+export const commandSchema = z.discriminatedUnion('type', commands, {
+  error: ({ code, input }) => (code === 'invalid_union' ? unknownCommandType(input) : undefined),
+});
+
+/** Names the type that the client sent, and the types that exist. */
+function unknownCommandType(input: unknown): string {
+  const { type = null } = (input ?? {}) as { readonly type?: unknown };
+  const known = commands.map(({ shape }) => shape.type.value).join(', ');
+  const given = JSON.stringify(type)?.slice(0, 64) ?? 'null';
+  return `there is no command of the type ${given}. Known types: ${known}`;
+}
 
 export type Command = z.output<typeof commandSchema>;
 

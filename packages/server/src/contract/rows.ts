@@ -15,6 +15,11 @@ export interface Row {
   readonly keys: Readonly<Record<string, string>>;
   /** The document itself. Queries cannot select by it. */
   readonly data: JsonObject;
+  /**
+   * The epoch of the run that may change the row because of its progress. 0: no run has claimed the
+   * row. A write with a lower epoch is refused.
+   */
+  readonly epoch: number;
 }
 
 /** A row as a store keeps it, with its texts unparsed. Backups contain it. */
@@ -53,6 +58,20 @@ export interface PutOptions {
    * write.
    */
   readonly ifVersion?: number | undefined;
+  /**
+   * The epoch of the run that the change follows from. The write is refused with `fenced` if a later
+   * run has claimed the row. Default: the change does not follow from a run and is not refused.
+   */
+  readonly epoch?: number | undefined;
+}
+
+/** Options of `Rows.claim`. */
+export interface ClaimOptions {
+  /**
+   * Replaces exactly this stored epoch, even if it is higher: it belongs to a log that was replaced
+   * by an older copy. Default: only a lower epoch is replaced.
+   */
+  readonly replacing?: number | undefined;
 }
 
 /**
@@ -66,9 +85,16 @@ export interface Rows {
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /**
    * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or
-   * if another row has the same unique key.
+   * if another row has the same unique key, and `fenced` if the row has a higher epoch than
+   * `options.epoch`.
    */
   put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;
+  /**
+   * Stores that the run with this epoch is now the one that may change the row, and returns the row.
+   * The version and the times stay the same. An epoch that is not higher than the stored one changes
+   * nothing. Returns undefined if the row does not exist.
+   */
+  claim(table: Table, id: string, epoch: number, options?: ClaimOptions): Promise<Row | undefined>;
   /**
    * Returns a text that differs after any process may have changed a row of the table. Optional:
    * implement it only if it is almost free. Pollers skip their query while the text stays the same.
@@ -84,11 +110,15 @@ export interface Rows {
 export type RowsErrorCode =
   /** The row has another version, or another row has the same name. */
   | 'conflict'
+  /** The run that the change follows from was taken over by a later one. Nothing was stored. */
+  | 'fenced'
   /** An id, key, value or query that the store cannot accept. */
   | 'bad_row'
   | 'closed'
   /** The disk or the file failed. */
   | 'storage'
+  /** The disk is full. Nothing of this write was stored. */
+  | 'storage_full'
   | 'corrupt'
   /** A later version of Millrace wrote the store. */
   | 'too_new';
@@ -115,6 +145,11 @@ export function versionConflict(
   const wanted = expected === 0 ? 'no row was expected' : `version ${expected} was expected`;
   const message = `Cannot change ${id} of ${table}: ${wanted}, but ${is}. Read it again`;
   return new RowsError('conflict', message, { table, id, expected, found });
+}
+
+export function fencedRow(table: string, id: string, own: number, epoch: number): RowsError {
+  const message = `Cannot change ${id} of ${table} as epoch ${own}: epoch ${epoch} has taken over its run. Nothing was stored`;
+  return new RowsError('fenced', message, { table, id, own, epoch });
 }
 
 export function nameConflict(table: string, name: string, id: string): RowsError {

@@ -33,6 +33,8 @@ const statusCodes = {
   /** The server is closing, or something that it needs cannot be reached. */
   unavailable: [503, -32603],
   agent_timeout: [504, -32603],
+  /** The disk of the server is full. The message says what was stored. */
+  storage_full: [507, -32603],
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
 
 /** Codes of a `ServerError`. */

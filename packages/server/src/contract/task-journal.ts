@@ -1,6 +1,7 @@
 import type {
   Batch,
   DraftRecord,
+  ErrorInfo,
   FoldState,
   JsonObject,
   RunId,
@@ -25,8 +26,8 @@ export interface TaskJournal {
     about?: (runId: RunId) => readonly DraftRecord[],
     trace?: TraceContext,
   ): Promise<JournalTurn>;
-  /** Removes a command from the queue. */
-  consume(key: string): Promise<void>;
+  /** Removes a command from the queue. `error` says why it had no effect. */
+  consume(key: string, error?: ErrorInfo): Promise<void>;
   /** Completes pending writes and releases the lease. */
   close(): Promise<void>;
 }
@@ -36,6 +37,8 @@ export interface JournalTurn {
   readonly turn: number;
   readonly attempt: number;
   readonly runId: RunId;
+  /** The epoch of the lease under which the turn is written. */
+  readonly epoch: number;
   /** The turn's records follow this offset. */
   readonly after: number;
   /** The trace that the run belongs to. */

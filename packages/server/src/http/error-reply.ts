@@ -52,7 +52,7 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
     bad_records: 'invalid',
     closed: 'unavailable',
   },
-  AgentError: { no_such_call: 'bad_state', run_over: 'bad_state' },
+  AgentError: { no_such_call: 'bad_state', already_decided: 'conflict', run_over: 'bad_state' },
   ProtocolError: { too_large: 'too_large' },
 };
 
@@ -63,8 +63,16 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
 export function asServerError(error: unknown): ServerError | undefined {
   if (error instanceof ServerError) return error;
   if (!isMillraceError(error)) return undefined;
+  if (error.code === 'storage_full') return storageFull(error);
   const code = serverCodes[error.name]?.[error.code];
   return code && new ServerError(code, error.message, error.place, { cause: error });
+}
+
+/** The message of the store has the path of its file, so it does not reach clients. */
+function storageFull(cause: Error): ServerError {
+  const message =
+    'Cannot store this: the storage of the server is full. Nothing of this write was stored, and everything before it is. Try again when the operator has made room';
+  return new ServerError('storage_full', message, {}, { cause });
 }
 
 /** The error for a body with more bytes than `maxBodyBytes`. */

@@ -81,7 +81,7 @@ function createContext(
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
-  const { service, streams, tokens, log, clock, limits, closing } = options;
+  const { service, streams, tokens, log, clock, limits, closing, storage } = options;
   return {
     service: scopedService(service, grant),
     grant,
@@ -91,6 +91,7 @@ function createContext(
     clock,
     limits,
     closing,
+    storage,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,

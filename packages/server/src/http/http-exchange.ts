@@ -2,11 +2,19 @@ import type { Clock } from '@millrace/log';
 import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
+import type { StorageHealth } from '../stores/storage-health.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
 
 let requests = 0;
+
+interface ExchangeOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly requestLog: RequestLog;
+  /** Receives all errors, to find those of the storage. */
+  readonly storage?: Pick<StorageHealth, 'report'> | undefined;
+}
 
 /** One HTTP request and its single response. */
 export class HttpExchange {
@@ -21,17 +29,15 @@ export class HttpExchange {
   address: string;
   label: string | undefined;
   readonly #log: RequestLog;
+  readonly #storage: ExchangeOptions['storage'];
 
-  constructor(
-    request: HttpRequest,
-    response: HttpResponse,
-    options: { readonly clock: Pick<Clock, 'now'>; readonly requestLog: RequestLog },
-  ) {
+  constructor(request: HttpRequest, response: HttpResponse, options: ExchangeOptions) {
     this.id = (++requests).toString(36).padStart(6, '0');
     this.request = request;
     this.response = response;
     this.address = request.address;
     this.#log = options.requestLog;
+    this.#storage = options.storage;
     const { clock } = options;
     const startedAt = clock.now();
     const { method, url } = request;
@@ -57,6 +63,7 @@ export class HttpExchange {
 
   /** Converts an error to one that a client may see. Logs unexpected errors. */
   toServerError = (error: unknown): ServerError => {
+    this.#storage?.report(error);
     const known = asServerError(error);
     if (known !== undefined) return known;
     this.#log.failure(this.id, error);

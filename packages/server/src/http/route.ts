@@ -7,6 +7,7 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { openObjectsIn } from './open-objects.ts';
@@ -20,6 +21,8 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
+  /** Whether the stores accept writes. Default: not known, so the server counts as ready. */
+  readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
 }

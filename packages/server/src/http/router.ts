@@ -11,7 +11,7 @@ export interface FoundRoute {
 /** One step of all paths that have the same steps before it. */
 interface PathNode {
   readonly steps: Map<string, PathNode>;
-  /** The next step, if it is a parameter such as `{task_id}`. */
+  /** The node of the next path segment, if that segment is a parameter such as `{task_id}`. */
   param?: PathNode;
   /** Routes whose path ends here, by method. */
   readonly routes: Map<string, Route>;
@@ -120,6 +120,16 @@ export function readTarget(url: string, basePath: string): RequestTarget | undef
   // The size of the URL is limited, and so is the number of its fields.
   const fields = query === '' ? {} : parse(query, '&', '=', { maxKeys: 0 });
   return { path: path.slice(basePath.length) || '/', query: fields };
+}
+
+/** Returns the path in the one spelling of all paths that lead to the same route and parameters. */
+export function canonicalPath(path: string): string {
+  try {
+    return `/${stepsOf(path).map(decodeStep).map(encodeURIComponent).join('/')}`;
+  } catch {
+    // No route has a path that cannot be decoded.
+    return path;
+  }
 }
 
 /** Checks a base path, and returns it without a slash at its end. */

@@ -1,5 +1,6 @@
-import { isMillraceError } from '@millrace/core';
+import { type ErrorInfo, isMillraceError } from '@millrace/core';
 import { ServerError } from '../contract/server-error.ts';
+import type { QueuedCommand } from './journal-state.ts';
 
 /** Translates an error of the log into an error about the task. */
 export function journalError(taskId: string, error: unknown): unknown {
@@ -29,6 +30,19 @@ export function journalError(taskId: string, error: unknown): unknown {
     default:
       return error;
   }
+}
+
+/**
+ * Why a command was consumed without an effect: its type is that of a later version or of another
+ * program. A command must not wait for ever.
+ */
+export function unknownCommand({
+  key,
+  command,
+}: Pick<QueuedCommand, 'key' | 'command'>): ErrorInfo {
+  const type = JSON.stringify(command['type'] ?? null).slice(0, 200);
+  const message = `Cannot handle command ${key}: an agent of this kind has no command of the type ${type}. Submit commands with the routes of the server`;
+  return { code: 'unknown_command', message };
 }
 
 export function journalClosed(taskId: string): ServerError {

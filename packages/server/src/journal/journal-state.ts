@@ -18,7 +18,22 @@ export interface JournalState {
   readonly abortAt: number;
   /** Queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
+  /** The last decisions on calls, oldest first. Bounded, so that a long session costs no more. */
+  readonly decisions: readonly CallDecision[];
 }
+
+/** What was decided on a call. */
+export interface CallDecision {
+  readonly toolCallId: string;
+  /** `ended`: nobody decided in time. */
+  readonly decision: 'allow' | 'deny' | 'ended';
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  /** The key of the command, while the command is only submitted. */
+  readonly key?: string | undefined;
+}
+
+const maxDecisions = 256;
 
 /** The last finished run. */
 interface LastRun {
@@ -44,6 +59,7 @@ export const emptyJournalState: JournalState = {
   lastRun: undefined,
   abortAt: 0,
   commands: [],
+  decisions: [],
 };
 
 export function foldJournal(state: JournalState, record: LogRecord): JournalState {
@@ -59,13 +75,55 @@ export function foldJournal(state: JournalState, record: LogRecord): JournalStat
       const { key, command } = fact;
       const commands = [...state.commands, { key, command, offset, time }];
       const abortAt = command['type'] === 'abort' ? offset : state.abortAt;
-      return { ...state, commands, abortAt };
+      const submitted = submittedDecision(key, command);
+      return withDecision({ ...state, commands, abortAt }, submitted);
     }
+    case 'approval_answered': {
+      const { toolCallId, decision, by, reason } = fact;
+      return withDecision(state, { toolCallId, decision, by, reason });
+    }
+    case 'tool_call_rejected':
+      return withDecision(state, { toolCallId: fact.toolCallId, decision: 'ended' });
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     default:
       return state;
   }
+}
+
+function withDecision(state: JournalState, made: CallDecision | undefined): JournalState {
+  if (made === undefined) return state;
+  return { ...state, decisions: [...state.decisions, made].slice(-maxDecisions) };
+}
+
+function submittedDecision(key: string, command: JsonObject): CallDecision | undefined {
+  const { type, toolCallId, by, reason } = command;
+  if ((type !== 'approve' && type !== 'deny') || typeof toolCallId !== 'string') return undefined;
+  return {
+    ...{ toolCallId, key, decision: type === 'approve' ? 'allow' : 'deny' },
+    ...{ by: textOf(by), reason: textOf(reason) },
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * The decision on a call: an answer, else a submitted command that still waits, else that the call
+ * ended without one. Undefined if nothing is known.
+ */
+export function decisionOn(
+  { decisions, commands }: Pick<JournalState, 'decisions' | 'commands'>,
+  toolCallId: string,
+): CallDecision | undefined {
+  const made = decisions.filter((one) => one.toolCallId === toolCallId);
+  const isWaiting = ({ key }: CallDecision) => commands.some((queued) => queued.key === key);
+  return (
+    made.findLast(({ key, decision }) => key === undefined && decision !== 'ended') ??
+    made.find(isWaiting) ??
+    made.findLast(({ key }) => key === undefined)
+  );
 }
 
 function lastRunOf({ abortAt, lastRun }: JournalState, stop: Stop, offset: number): LastRun {

@@ -1,6 +1,7 @@
 import {
   type Batch,
   type DraftRecord,
+  type ErrorInfo,
   Folder,
   type FoldState,
   type Ids,
@@ -9,6 +10,7 @@ import {
   type SessionId,
   sessionId,
   type TraceContext,
+  toArray,
 } from '@millrace/core';
 import {
   type Clock,
@@ -22,6 +24,8 @@ import { ServerError } from '../contract/server-error.ts';
 import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
 import { journalClosed, journalError, turnFinished } from './journal-errors.ts';
 import {
+  type CallDecision,
+  decisionOn,
   emptyJournalState,
   foldJournal,
   type JournalState,
@@ -47,8 +51,11 @@ export interface JournalOptions {
    * loops, which do this themselves. Default: true.
    */
   readonly repairsOnOpen?: boolean | undefined;
-  /** Called after the journal has ended a turn that a crashed process left open. */
-  readonly onRepaired?: ((taskId: string) => Promise<void>) | undefined;
+  /**
+   * Called after the journal has ended a turn that a crashed process left open, with the epoch of the
+   * journal's lease.
+   */
+  readonly onRepaired?: ((taskId: string, epoch: number) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
 
@@ -65,6 +72,29 @@ export interface OpenWork {
   readonly commands: readonly QueuedCommand[];
   /** Commands that a run of an agent loop must be started for. */
   readonly runnable: readonly QueuedCommand[];
+}
+
+/** What is known about a call that somebody decides on. */
+export interface CallStatus {
+  readonly isAsked: boolean;
+  /** True if the command with this key decided on a call before. */
+  readonly isRepeat: boolean;
+  /** True if a decision on the call is on the log and was not read yet. */
+  readonly isSubmitted: boolean;
+  /** `open`: the call of the last run has no result yet. Undefined if there is no such call. */
+  readonly call: 'open' | 'over' | undefined;
+  readonly decision: CallDecision | undefined;
+}
+
+/** Finds a call in the transcript. The last items come first, because calls are decided soon. */
+function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['call'] {
+  for (const item of toArray(items).toReversed())
+    for (const { part } of item.parts) {
+      if (part?.kind === 'tool_result' && part.toolCallId === toolCallId) return 'over';
+      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId)
+        return run !== undefined && item.run === run ? 'open' : 'over';
+    }
+  return undefined;
 }
 
 /**
@@ -119,6 +149,20 @@ export class LocalJournal implements TaskJournal {
     };
   }
 
+  /** Returns whether a call waits for a decision, and what was decided, after reading the log. */
+  async callStatus(toolCallId: string, key: string): Promise<CallStatus> {
+    await this.#refresh();
+    const { state } = this.#folder;
+    const { decisions, commands } = this.#state;
+    return {
+      isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
+      isRepeat: decisions.some((made) => made.key === key),
+      isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
+      call: findCall(state, toolCallId),
+      decision: decisionOn(this.#state, toolCallId),
+    };
+  }
+
   /** True while a write is pending, a turn is active or the lease is held. */
   get isBusy(): boolean {
     return this.#inFlight > 0 || this.#turn !== undefined || this.#driver !== undefined;
@@ -148,11 +192,13 @@ export class LocalJournal implements TaskJournal {
     await this.append([]);
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
+    const { epoch = 0 } = (await driver) ?? {};
+    if (this.#driver !== driver || this.#turn !== undefined) throw turnInProgress(this.taskId);
     const turn = this.#state.lastTurn + 1;
     const runId = this.#options.ids.run();
     const isOurs = () => this.#driver === driver && this.#turn === started;
     const started: JournalTurn = {
-      ...{ turn, attempt: 1, runId, after: this.#folder.state.through, trace },
+      ...{ turn, attempt: 1, runId, epoch, after: this.#folder.state.through, trace },
       append: (drafts) =>
         isOurs() ? this.append(drafts) : Promise.reject(turnFinished(this.taskId, turn)),
       finish: async (stop, error) => {
@@ -183,8 +229,9 @@ export class LocalJournal implements TaskJournal {
     return started;
   }
 
-  async consume(key: string): Promise<void> {
-    await this.append([{ turn: 0, attempt: 0, fact: { type: 'command_consumed', key } }]);
+  async consume(key: string, error?: ErrorInfo): Promise<void> {
+    const fact = { type: 'command_consumed', key, ...(error && { error }) } as const;
+    await this.append([{ turn: 0, attempt: 0, fact }]);
   }
 
   async close(): Promise<void> {
@@ -232,7 +279,7 @@ export class LocalJournal implements TaskJournal {
       const repairs = repairsOnOpen ? repairDrafts(this.#folder.state, this.#state) : [];
       if (repairs.length === 0) return driver;
       this.#apply(await driver.append(repairs));
-      await onRepaired?.(this.taskId);
+      await onRepaired?.(this.taskId, driver.epoch);
       return driver;
     } catch (error) {
       await driver.release().catch(() => {});

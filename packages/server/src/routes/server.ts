@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ServerError } from '../contract/server-error.ts';
 import { createOpenApiDocument } from '../http/openapi.ts';
 import { type Route, route, StreamReply } from '../http/route.ts';
 
@@ -17,16 +18,27 @@ export const healthRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/readyz',
-    summary: 'Check that the server is ready: its log and its rows can be read',
+    summary:
+      'Check that the server is ready: its log and its rows can be read, and accept writes. 503 with the reason if not',
     access: 'public',
     reply: healthReply,
-    async handle(_input, { service, log }) {
+    async handle(_input, { service, log, storage }) {
       const page = { limit: 1, pageNumber: 1, orderBy: 'updated_at', direction: 'desc' } as const;
-      await Promise.all([service.agents.list(page), log.list({ limit: 1 })]);
+      await storage?.assertWritable();
+      const reads = Promise.all([service.agents.list(page), log.list({ limit: 1 })]);
+      await reads.catch((error: unknown) => {
+        throw notReadable(error);
+      });
       return { status: 'healthy' };
     },
   }),
 ];
+
+function notReadable(cause: unknown): ServerError {
+  const reason = 'its log or its rows cannot be read';
+  const message = `The server is not ready: ${reason}. The server log has details`;
+  return new ServerError('unavailable', message, {}, { cause, details: { reason } });
+}
 
 /**
  * Routes for the OpenAPI document and the page that shows it. The document includes these routes.

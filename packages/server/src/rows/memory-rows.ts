@@ -1,5 +1,7 @@
 import { type Clock, systemClock } from '@millrace/log';
 import {
+  type ClaimOptions,
+  fencedRow,
   nameConflict,
   type PutOptions,
   type Row,
@@ -9,7 +11,7 @@ import {
   type Table,
   versionConflict,
 } from '../contract/rows.ts';
-import { type CompleteQuery, checkRow, completeQuery } from './row-query.ts';
+import { type CompleteQuery, checkEpoch, checkRow, completeQuery, isClaimed } from './row-query.ts';
 
 /**
  * Creates rows in memory. They are lost when the process ends.
@@ -50,11 +52,15 @@ class MemoryRows implements Rows {
     options: PutOptions = {},
   ): Promise<Row> {
     checkRow(table, row);
+    checkEpoch(table, options.epoch);
     const rows = this.#table(table);
     const before = rows.get(row.id);
     const version = before?.version ?? 0;
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, row.id, ifVersion, version);
+    const epoch = before?.epoch ?? 0;
+    const { epoch: own = epoch } = options;
+    if (own < epoch) throw fencedRow(table, row.id, own, epoch);
     const { name } = row.keys;
     if (name !== undefined && (rows.idByName(name) ?? row.id) !== row.id)
       throw nameConflict(table, name, row.id);
@@ -66,6 +72,7 @@ class MemoryRows implements Rows {
       updatedAt: Math.max(now, before?.updatedAt ?? now),
       keys: row.keys,
       data: row.data,
+      epoch: own,
     });
     rows.set(stored);
     this.#countWrite(table);
@@ -75,6 +82,20 @@ class MemoryRows implements Rows {
   async delete(table: Table, id: string): Promise<boolean> {
     this.#countWrite(table);
     return this.#table(table).delete(id);
+  }
+
+  async claim(
+    table: Table,
+    id: string,
+    epoch: number,
+    { replacing }: ClaimOptions = {},
+  ): Promise<Row | undefined> {
+    checkEpoch(table, epoch);
+    const rows = this.#table(table);
+    const before = rows.get(id);
+    if (before === undefined || !isClaimed(before.epoch, epoch, replacing)) return copy(before);
+    rows.set({ ...before, epoch });
+    return copy(rows.get(id));
   }
 
   async stamp(table: Table): Promise<string> {

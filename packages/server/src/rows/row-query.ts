@@ -26,6 +26,18 @@ export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>):
     throw invalid(`its data is not valid JSON at ${problem.path}: ${problem.why}`);
 }
 
+/** Throws `bad_row` if the epoch is not one of a log: an integer from 0. */
+export function checkEpoch(table: string, epoch: number | undefined): void {
+  if (epoch === undefined || (Number.isSafeInteger(epoch) && epoch >= 0)) return;
+  const message = `Cannot change a row of ${table}: its epoch must be an integer from 0`;
+  throw new RowsError('bad_row', message, { table });
+}
+
+/** True if a claim replaces the stored epoch. */
+export function isClaimed(stored: number, epoch: number, replacing: number | undefined): boolean {
+  return epoch > stored || (replacing !== undefined && replacing === stored);
+}
+
 /**
  * Fills in the defaults of a query. Returns undefined if no row can match. Throws `bad_row` for
  * invalid limits.

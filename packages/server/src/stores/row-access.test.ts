@@ -13,6 +13,14 @@ async function someRows(count: number, data = {}) {
   return rows;
 }
 
+let many: ReturnType<typeof someRows> | undefined;
+
+/** More rows than are read for one page. Several tests use them. */
+function manyRows() {
+  many ??= someRows(10_250);
+  return many;
+}
+
 const ids = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, n) => `s${from + n}`);
 
@@ -30,7 +38,7 @@ test('pages by number and by cursor have the same rows', async () => {
 });
 
 test('a list with few matches is scanned in steps to its end', async () => {
-  const rows = await someRows(10_050);
+  const rows = await manyRows();
   const list = (cursor?: string) =>
     listRows(
       rows,
@@ -40,6 +48,32 @@ test('a list with few matches is scanned in steps to its end', async () => {
   const first = await list();
   expect(first).toEqual({ data: [], next: expect.any(String) });
   expect(await list(first.next ?? '')).toEqual({ data: ['s10049'], next: null });
+});
+
+test('21.K: a page beyond 10,000 rows has its rows', async () => {
+  const rows = await manyRows();
+  const list = (more: object) =>
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit: 100, ...more });
+  expect((await list({ pageNumber: 102 })).data).toEqual(ids(10_100, 10_200));
+  expect(await list({ pageNumber: 103 })).toEqual({ data: ids(10_200, 10_250), next: null });
+  expect(await list({ pageNumber: 104 })).toEqual({ data: [], next: null });
+  const before = await list({ pageNumber: 102, direction: 'desc' });
+  expect(before.data).toEqual(ids(50, 150).reverse());
+});
+
+test('21.K: a page that is out of reach is refused with what to do, and never empty', async () => {
+  const rows = await manyRows();
+  const list = (of: object, more: object) =>
+    listRows(rows, { table: 'spans', where: {}, toItem, ...of }, { ...page, limit: 100, ...more });
+  const refused = { code: 'invalid', message: expect.stringContaining('x-next-cursor') };
+  const far = { pageNumber: 1_000_000 };
+  await expect(list({}, far)).rejects.toMatchObject(refused);
+  const few = { matches: ({ id }: Row) => Number(id.slice(1)) % 100 === 0 };
+  expect((await list(few, { pageNumber: 1 })).data).toHaveLength(100);
+  await expect(list(few, { pageNumber: 2 })).rejects.toMatchObject(refused);
+  // The cursor reaches the rest.
+  const { next } = await list(few, { pageNumber: 1 });
+  expect((await list(few, { cursor: next })).data).toEqual(['s10000', 's10100', 's10200']);
 });
 
 test('a page that is too large is refused, and a smaller limit works', async () => {

@@ -12,31 +12,43 @@ interface RowList<T> {
   readonly toItem: (row: Row) => T;
 }
 
-/** Maximum number of rows that are scanned for one page. */
+/** Maximum number of rows that are read for one page. */
 const maxScanned = 10_000;
 const batchSize = 100;
+/** Maximum number of rows that the store skips for one page, and in one query. */
+const maxSkipped = 100_000;
+const skipSize = 5_000;
 
-/** Returns one page of a list. With `matches`, it reads until the page is full. */
+/**
+ * Returns one page of a list. With `matches`, it reads until the page is full, or until the limit of
+ * rows is reached: then the cursor continues. Throws `invalid` if a page number is out of reach.
+ */
 export async function listRows<T>(
   rows: Rows,
-  { table, where, matches = () => true, toItem }: RowList<T>,
+  { table, where, matches, toItem }: RowList<T>,
   page: PageQuery,
 ): Promise<ListPage<T>> {
   const { limit, pageNumber, cursor, direction } = page;
   const orderBy = page.orderBy === 'created_at' ? 'createdAt' : 'updatedAt';
+  const query = { where: definedKeys(where), orderBy, direction } as const;
   const pageSize = new PageSizeLimit();
   const data: T[] = [];
   let skipped = cursor === undefined ? (pageNumber - 1) * limit : 0;
   let after = cursor === undefined ? undefined : decodeCursor(cursor);
+  if (matches === undefined && skipped > 0) {
+    after = await skipRows(rows, table, query, skipped);
+    if (after === undefined) return { data, next: null };
+    skipped = 0;
+  }
   for (let scanned = 0; scanned < maxScanned; ) {
     const batch = await rows.list(table, {
-      ...{ where: definedKeys(where), orderBy, direction, after },
+      ...{ ...query, after },
       limit: Math.min(batchSize, skipped + limit + 1 - data.length),
     });
     if (batch.length === 0) return { data, next: null };
     scanned += batch.length;
     for (const row of batch) {
-      const isMatch = matches(row);
+      const isMatch = matches === undefined || matches(row);
       if (isMatch && data.length === limit && after !== undefined)
         return { data, next: encodeCursor(after) };
       after = { at: row[orderBy], id: row.id };
@@ -47,8 +59,39 @@ export async function listRows<T>(
       }
     }
   }
-  // The scan limit was reached before the end of the list. The next page continues there.
+  // The limit was reached before the end of the list. Only a cursor can continue there.
+  if (cursor === undefined && pageNumber > 1) throw pageOutOfReach(pageNumber);
   return { data, next: after === undefined ? null : encodeCursor(after) };
+}
+
+type Position = NonNullable<RowQuery['after']>;
+
+/**
+ * Returns the position of the last skipped row, or undefined if the list has fewer rows. The store
+ * skips the rows in several queries, so that one request does not block the others.
+ */
+async function skipRows(
+  rows: Rows,
+  table: Table,
+  query: Pick<RowQuery, 'where' | 'direction'> & { readonly orderBy: 'createdAt' | 'updatedAt' },
+  count: number,
+): Promise<Position | undefined> {
+  if (count > maxSkipped) throw pageOutOfReach();
+  let after: Position | undefined;
+  for (let left = count; left > 0; left -= skipSize) {
+    const offset = Math.min(left, skipSize) - 1;
+    const [last] = await rows.list(table, { ...query, after, offset, limit: 1 });
+    if (last === undefined) return undefined;
+    after = { at: last[query.orderBy], id: last.id };
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return after;
+}
+
+function pageOutOfReach(pageNumber?: number): ServerError {
+  const which = pageNumber === undefined ? 'this page' : `page ${pageNumber}`;
+  const message = `Cannot reach ${which} by its number: too many rows come before it. Start with the first page, and pass the header \`x-next-cursor\` of each page as \`cursor\` of the next one`;
+  return new ServerError('invalid', message);
 }
 
 function definedKeys(where: RowList<unknown>['where']): RowQuery['where'] {
@@ -65,13 +108,15 @@ const maxAttempts = 20;
 
 /**
  * Changes a row based on its current value. It retries if another process changed the row. If
- * `change` returns undefined, the row stays unchanged.
+ * `change` returns undefined, the row stays unchanged. With the epoch of a run it stays unchanged
+ * too if a later run has claimed it.
  */
 export async function changeRow(
   rows: Rows,
   table: Table,
   id: string,
   change: (row: Row) => Content | undefined,
+  epoch?: number,
 ): Promise<{ readonly row: Row; readonly isChanged: boolean }> {
   for (let attempt = 1; ; attempt++) {
     const row = await rows.get(table, id);
@@ -79,9 +124,11 @@ export async function changeRow(
     const changed = change(row);
     if (changed === undefined) return { row, isChanged: false };
     try {
-      const stored = await rows.put(table, { id, ...changed }, { ifVersion: row.version });
+      const options = { ifVersion: row.version, epoch };
+      const stored = await rows.put(table, { id, ...changed }, options);
       return { row: stored, isChanged: true };
     } catch (error) {
+      if (error instanceof RowsError && error.code === 'fenced') return { row, isChanged: false };
       if (!isConflict(error) || attempt === maxAttempts) throw fromRowsError(error);
     }
   }
@@ -96,7 +143,7 @@ const itemNames: Readonly<Record<Table, string>> = {
   tokens: 'token',
 };
 
-/** In characters of JSON. Single values are bounded, and so must be a page of many values. */
+/** Maximum length of a page, in characters of JSON. A limit per value does not limit a page of many. */
 const maxPageLength = 16 * 2 ** 20;
 
 /** Limits the total size of a page. */

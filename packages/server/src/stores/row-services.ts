@@ -91,6 +91,20 @@ export async function createTracker(rows: Rows, taskId: string, agentId: string)
   });
 }
 
+/**
+ * Stores which event an agent has handled last. It has no effect if a later run of the task, by its
+ * epoch, has stored this already.
+ */
+export async function trackEvent(
+  rows: Rows,
+  taskId: string,
+  last_processed_event_id: string,
+  epoch: number,
+): Promise<void> {
+  const change = ({ keys, data }: Row) => ({ keys, data: { ...data, last_processed_event_id } });
+  await changeRow(rows, 'trackers', taskId, change, epoch);
+}
+
 export function trackerService(rows: Rows): TrackerService {
   return {
     async get(id) {

@@ -57,6 +57,7 @@ describe('rows are polled', () => {
         return stored.list(...which);
       },
       put: (...what) => stored.put(...what),
+      claim: (...which) => stored.claim(...which),
       delete: (...which) => stored.delete(...which),
       close: () => stored.close(),
       ...(stamp && { stamp: async () => stamp() }),

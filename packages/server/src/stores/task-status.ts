@@ -35,18 +35,31 @@ export function assertUsable(taskId: string, now: TaskStatus): void {
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
-/** Sets the status of a task after its run, unless another request changed it meanwhile. */
+/**
+ * True if the session belongs to another driver now: it was leased when the run started (`held`), or
+ * was taken over since (`fenced`). The other driver decides about the task.
+ */
+export function isDrivenElsewhere({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
+  return reason === 'error' && (cause === 'held' || cause === 'fenced');
+}
+
+/**
+ * Sets the status of a task after its run, unless another request changed it meanwhile, or a later
+ * run has taken over. `epoch` is that of the run.
+ */
 export async function applyRunResult(
   tasks: TaskStore,
   taskId: string,
   { stop, error }: RunResult,
+  epoch: number | undefined,
 ): Promise<void> {
   const change = async (status: TaskStatus, reason: string) => {
-    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? status : undefined), reason);
+    const next = (now: TaskStatus) => (now === 'RUNNING' ? status : undefined);
+    await tasks.setStatus(taskId, next, reason, epoch);
   };
+  if (isDrivenElsewhere({ stop })) return;
   const { reason, cause } = stop;
-  if (reason === 'error' && cause !== 'held')
-    await change('FAILED', error?.message ?? 'The run ended with an error');
+  if (reason === 'error') await change('FAILED', error?.message ?? 'The run ended with an error');
   if (reason === 'limit') await change('FAILED', `The run reached a limit: ${cause ?? ''}`);
   if (reason !== 'aborted') return;
   const isInterrupted = cause === 'interrupted';
@@ -54,6 +67,11 @@ export async function applyRunResult(
     'INTERRUPTED',
     isInterrupted ? 'The server stopped during the run' : 'The run was stopped',
   );
+}
+
+/** The status of a task whose run failed, unless a request changed it meanwhile. */
+export function failedIfRunning(now: TaskStatus): TaskStatus | undefined {
+  return now === 'RUNNING' ? 'FAILED' : undefined;
 }
 
 /** Resumes an interrupted task. */

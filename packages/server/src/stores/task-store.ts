@@ -16,10 +16,18 @@ import {
   notFoundError,
 } from './row-access.ts';
 
-/** A task and the id of its agent. */
+/** A task, the id of its agent, and the user who owns it. */
 export interface StoredTask {
   readonly task: Task;
   readonly agentId: string;
+  /** Undefined if no user of an application created the task. */
+  readonly owner: string | undefined;
+}
+
+/** What a new task is created for. */
+interface NewTaskOptions {
+  readonly key?: string | undefined;
+  readonly owner?: string | undefined;
 }
 
 /** The result of creating a task: a new one, or the existing one with the same key or name. */
@@ -28,6 +36,12 @@ interface CreatedTask extends StoredTask {
 }
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
+
+/** The epoch of the run that set the status. Null: a request set it. */
+type StatusEpoch = number | null;
+
+/** Statuses that a run leaves behind. A later run of the task replaces them. */
+const runStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>(['FAILED', 'INTERRUPTED']);
 
 interface TaskStoreOptions {
   readonly rows: Rows;
@@ -59,12 +73,13 @@ export class TaskStore {
   async create(
     agentId: string,
     { name = null, params = null, task_metadata = null }: CreateTask,
-    key?: string,
+    { key, owner }: NewTaskOptions = {},
   ): Promise<CreatedTask> {
-    const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key);
+    const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key, owner);
     const findKnown = async (): Promise<CreatedTask | undefined> => {
       const named = name === null ? undefined : await this.#findByName(name);
-      if (named !== undefined && named.id !== id) return this.#reuse(agentId, named, params);
+      if (named !== undefined && named.id !== id)
+        return this.#reuse({ agentId, owner }, named, params);
       return key === undefined ? undefined : this.#findByKey(id);
     };
     const known = await findKnown();
@@ -74,7 +89,10 @@ export class TaskStore {
       ...{ status: 'RUNNING', status_reason: 'Task created' },
     };
     try {
-      return { ...storedTask(await this.#insert(id, rowContent(agentId, fields))), origin: 'new' };
+      return {
+        ...storedTask(await this.#insert(id, rowContent({ agentId, owner }, fields))),
+        origin: 'new',
+      };
     } catch (error) {
       if (!isConflict(error)) throw fromRowsError(error);
       // Another request was faster: with the same key, or with the same name.
@@ -86,7 +104,7 @@ export class TaskStore {
 
   /** Creates a task for an existing session. */
   async adopt(
-    agentId: string,
+    of: Pick<StoredTask, 'agentId' | 'owner'>,
     id: string,
     { params, task_metadata }: Pick<Task, 'params' | 'task_metadata'>,
   ): Promise<Task> {
@@ -94,7 +112,7 @@ export class TaskStore {
       ...{ name: null, params, task_metadata, cleaned_at: null },
       ...{ status: 'RUNNING', status_reason: 'Task forked' },
     };
-    const row = { id, ...rowContent(agentId, fields) };
+    const row = { id, ...rowContent(of, fields) };
     return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
   }
 
@@ -112,16 +130,19 @@ export class TaskStore {
     return stored;
   }
 
-  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<StoredTask>> {
+  list(query: TaskQuery): Promise<ListPage<StoredTask>> {
+    const { agentId, owner, status, metadata, search, ...page } = query;
     const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
+    const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
+    const matches = (row: Row) =>
+      (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+      (search === undefined || matchesSearch(storedTask(row).task, search));
     return listRows(
       this.#rows,
       {
         table: 'tasks',
-        where: { agent_id: agentId, ...statusFilter },
-        matches: (row) =>
-          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
-          (search === undefined || matchesSearch(storedTask(row).task, search)),
+        where: { agent_id: agentId, ...statusFilter, ...ownerFilter },
+        matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
       },
       page,
@@ -136,17 +157,48 @@ export class TaskStore {
   }
 
   /**
-   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged.
+   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged. A
+   * change that follows from a run must have the run's epoch, and has no effect if a later run has
+   * claimed the task.
    */
   setStatus(
     id: string,
     next: (status: TaskStatus) => TaskStatus | undefined,
     reason: string | null,
+    epoch?: number,
   ): Promise<Task> {
-    return this.#change(id, (task) => {
+    const change = (task: Task) => {
       const status = next(task.status ?? 'RUNNING');
       return status === undefined ? undefined : { status, status_reason: reason };
-    });
+    };
+    return this.#change(id, change, epoch);
+  }
+
+  /**
+   * Makes the run with this epoch the one whose changes count. Call it when the run has taken the
+   * lease. With `isRunning`, a status that an earlier run wrote since then becomes RUNNING again.
+   */
+  async claim(id: string, epoch: number, { isRunning }: { readonly isRunning: boolean }) {
+    const found = await this.#rows.claim('tasks', id, epoch);
+    if (found === undefined) return;
+    const row = found.epoch > epoch ? await this.#claimAgain(found, epoch) : found;
+    const isStale = (of: Row) => statusEpoch(of) !== null && statusEpoch(of) !== epoch;
+    if (row?.epoch !== epoch || !isRunning || !isStale(row)) return;
+    const change = ({ status }: Task, before: Row) =>
+      runStatuses.has(status) && isStale(before)
+        ? ({ status: 'RUNNING', status_reason: null } as const)
+        : undefined;
+    await this.#change(id, change, epoch);
+  }
+
+  /**
+   * The row has a higher epoch. Either a later run has claimed the task, or the log was replaced by
+   * an older copy, which counts its epochs from there. In the second case this run holds the lease.
+   */
+  async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
+    const { lease } = (await this.#log.info(sessionId(id))) ?? {};
+    if (lease?.epoch !== epoch) return undefined;
+    return this.#rows.claim('tasks', id, epoch, { replacing });
   }
 
   /**
@@ -176,14 +228,20 @@ export class TaskStore {
     return stored && { ...stored, origin: 'key' };
   }
 
-  async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
-    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
-      const { task, agentId } = storedTask(before);
-      const changed = change(task);
+  async #change(
+    id: string,
+    change: (task: Task, row: Row) => Partial<Fields> | undefined,
+    epoch?: number,
+  ): Promise<Task> {
+    const changeContent = (before: Row) => {
+      const { task, ...of } = storedTask(before);
+      const changed = change(task, before);
       if (changed === undefined || isSame(task, changed)) return undefined;
       const { id: _, created_at, updated_at, ...fields } = task;
-      return rowContent(agentId, { ...fields, ...changed });
-    });
+      const setBy = changed.status === undefined ? statusEpoch(before) : (epoch ?? null);
+      return rowContent(of, { ...fields, ...changed }, setBy);
+    };
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, epoch);
     const { task } = storedTask(row);
     if (isChanged) this.#onChange(task);
     return task;
@@ -194,37 +252,72 @@ export class TaskStore {
     return row;
   }
 
-  async #reuse(agentId: string, row: Row, params: CreateTask['params']): Promise<CreatedTask> {
+  async #reuse(
+    { agentId, owner }: Pick<StoredTask, 'agentId' | 'owner'>,
+    row: Row,
+    params: CreateTask['params'],
+  ): Promise<CreatedTask> {
     const stored = storedTask(row);
-    if (stored.agentId !== agentId) throw nameTaken();
+    // Without an owner, the caller has access to the tasks of all users.
+    const isOthers = owner !== undefined && stored.owner !== owner;
+    if (stored.agentId !== agentId || isOthers) throw nameTaken();
     if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
     const task = params == null ? stored.task : await this.#change(row.id, () => ({ params }));
     return { ...stored, task, origin: 'name' };
   }
 }
 
-/** The id is derived from the key, so that no process can create a second task for it. */
-function keyedTaskId(agentId: string, key: string): SessionId {
-  const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
+/**
+ * The id is derived from the key, so that no process can create a second task for it. Each user has
+ * keys of their own.
+ */
+function keyedTaskId(agentId: string, key: string, owner: string | undefined): SessionId {
+  const parts = owner === undefined ? [agentId, key] : [agentId, key, owner];
+  const hash = createHash('sha256').update(JSON.stringify(parts));
   return sessionId(hash.digest('hex').slice(0, 32));
 }
 
-function rowContent(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
+/** A key of a row has a limited length and no unprintable characters. The name of a user may. */
+function ownerKey(owner: string): string {
+  return createHash('sha256').update(owner).digest('hex');
+}
+
+function rowContent(
+  { agentId, owner }: Pick<StoredTask, 'agentId' | 'owner'>,
+  fields: Fields,
+  status_epoch: StatusEpoch = null,
+): Pick<Row, 'keys' | 'data'> {
   const { name, status } = fields;
   const keys = {
     agent_id: agentId,
     status: status ?? 'RUNNING',
     ...(name !== null && { name }),
     ...(status !== 'DELETED' && { is_shown: 'yes' }),
+    ...(owner !== undefined && { owner: ownerKey(owner) }),
   };
-  return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
+  const owned = owner === undefined ? {} : { owner };
+  const data = { ...fields, agent_id: agentId, status_epoch, ...owned };
+  return { keys, data: data as JsonObject };
+}
+
+function statusEpoch({ data }: Row): StatusEpoch {
+  const { status_epoch } = data;
+  return typeof status_epoch === 'number' ? status_epoch : null;
+}
+
+interface StoredFields extends Fields {
+  readonly agent_id: string;
+  /** Missing if no user owns the task. */
+  readonly owner?: string;
+  /** Missing in rows of earlier releases. */
+  readonly status_epoch?: StatusEpoch;
 }
 
 /** Converts a row to a task. */
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
-  const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
+  const { agent_id, owner, status_epoch, ...fields } = data as unknown as StoredFields;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
-  return { task: { id, ...fields, ...times }, agentId: agent_id };
+  return { task: { id, ...fields, ...times }, agentId: agent_id, owner };
 }
 
 function isSame(task: Task, changed: Partial<Fields>): boolean {

@@ -16,6 +16,9 @@ const finalStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>([
   'DELETED',
 ]);
 
+/** How often a final status is checked again while a driver still works on a run. */
+const recheckMs = 500;
+
 const delaysMs: Readonly<Record<ViewName, number>> = {
   records: 0,
   events: 0,
@@ -39,12 +42,18 @@ export interface EndConditionOptions {
   readonly endDelayMs?: number | undefined;
 }
 
+/** A final status of the task, and the end of its log at that time. */
+interface FinalStatus {
+  readonly reason: string;
+  readonly through: number;
+}
+
 /** Decides when a stream ends, and with which frame. */
 export class EndCondition {
   readonly #options: EndConditionOptions;
   readonly #feed: SessionFeed;
   #stopTimer: (() => void) | undefined;
-  #finalStatus: { readonly reason: string; readonly through: number } | undefined;
+  #finalStatus: FinalStatus | undefined;
   /** Detects that the status changed while the log was read. */
   #statusVersion = 0;
 
@@ -64,11 +73,15 @@ export class EndCondition {
     this.#finalStatus = undefined;
     const version = ++this.#statusVersion;
     if (task === undefined || !finalStatuses.has(task.status)) return;
-    const { feeds, view, endDelayMs = delaysMs[view] } = this.#options;
+    const { view, endDelayMs = delaysMs[view] } = this.#options;
     const reason = (task.status ?? 'over').toLowerCase();
     const end = () => void this.#endAt(reason, version, viewer);
     if (endDelayMs === 0) end();
-    else this.#stopTimer = feeds.clock.after(endDelayMs, end, { isIdle: true });
+    else this.#schedule(endDelayMs, end);
+  }
+
+  #schedule(ms: number, run: () => void): void {
+    this.#stopTimer = this.#options.feeds.clock.after(ms, run, { isIdle: true });
   }
 
   stop(): void {
@@ -79,14 +92,23 @@ export class EndCondition {
   /** Returns the last frame if the stream of an up-to-date viewer must end now. */
   endFrame(): Buffer | undefined {
     const reason = this.#reason();
-    return reason === undefined ? undefined : Buffer.from(endFrameText(this.#options.view, reason));
+    if (reason === undefined) return undefined;
+    // Nobody drives the run that the client sees as open, so the client need not wait for its end.
+    const isRunLeft = this.#feed.history.state.run !== undefined;
+    return Buffer.from(endFrameText(this.#options.view, reason, isRunLeft));
   }
 
-  /** Ends the stream after everything that is on the log now was sent. */
+  /**
+   * Ends the stream after everything that is on the log now was sent. The log is the truth: while a
+   * driver works on a run, the stream goes on, whatever the row says.
+   */
   async #endAt(reason: string, version: number, viewer: Viewer): Promise<void> {
     const { feeds, session } = this.#options;
     const info = await feeds.log.info(session).catch(() => undefined);
     if (version !== this.#statusVersion) return;
+    const isDriven = (info?.lease?.expiresAt ?? 0) > feeds.clock.now();
+    if (isDriven && info?.hasWork)
+      return this.#schedule(recheckMs, () => void this.#endAt(reason, version, viewer));
     this.#finalStatus = { reason, through: info?.through ?? 0 };
     viewer.watchForEnd(true);
     viewer.resume();

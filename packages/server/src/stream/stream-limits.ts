@@ -15,7 +15,7 @@ export interface StreamLimits {
   readonly lingerMs: number;
   /** A comment is sent after this time without a frame. Default: 15 s. */
   readonly heartbeatMs: number;
-  /** The time that clients are told to wait before they reconnect. Default: 1 s. */
+  /** How long clients should wait before they reconnect. The stream sends it as `retry:`. Default: 1 s. */
   readonly retryMs: number;
   /**
    * A client that had caught up and then lags by more records is disconnected. It can resume.

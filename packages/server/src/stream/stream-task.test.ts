@@ -168,6 +168,46 @@ test('the updates of a finished task end some time later, unless it is resumed',
   expect(reader.text).toContain(': end canceled');
 });
 
+test('21.A: a stream goes on while a driver works on the run, whatever the row says', async () => {
+  const clock = new TestClock();
+  const { watch, set } = changing();
+  const log = memoryLog({ clock });
+  const reads = recordedRun(1);
+  await appendBatches(log, session, reads.slice(0, -1));
+  const driver = await log.open(session, { holder: 'the server that took over' });
+  await using server = await startStreamServer({ log, clock, stream: { task: watch } });
+  const reader = new SseReader({ port: server.port, path: '/asked?view=records' });
+  await reader.waitUntil(({ text }) => text.includes('turn_finished'));
+  set('FAILED');
+  for (let round = 0; round < 5; round++) {
+    await settled();
+    await clock.advance(1000);
+  }
+  expect(reader.isEnded).toBe(false);
+  for (const drafts of reads.slice(-1)) await driver.append(drafts);
+  await driver.release();
+  for (let round = 0; round < 5; round++) {
+    await settled();
+    await clock.advance(1000);
+  }
+  await reader.waitForEnd();
+  expect(reader.text).toContain('run_finished');
+  expect(reader.messages.at(-1)).toMatchObject({ event: 'end', data: '{"reason":"failed"}' });
+});
+
+test('21.A: a stream of a run that nobody drives ends, and says so', async () => {
+  const { watch, set } = changing();
+  const log = memoryLog();
+  await appendBatches(log, session, recordedRun(1).slice(0, -1));
+  await using server = await startStreamServer({ log, stream: { task: watch } });
+  const reader = new SseReader({ port: server.port, path: '/asked?view=records' });
+  await reader.waitUntil(({ text }) => text.includes('turn_finished'));
+  set('FAILED');
+  await reader.waitForEnd();
+  const data = '{"reason":"failed","is_run_live":false}';
+  expect(reader.messages.at(-1)).toMatchObject({ event: 'end', data });
+});
+
 test('until idle, a stream ends with the current run', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);

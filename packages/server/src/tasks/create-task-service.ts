@@ -23,8 +23,10 @@ import { AgentNetwork } from '../network/agent-network.ts';
 import { AgentKeys } from '../stores/agent-keys.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { spanService, stateService, trackerService } from '../stores/row-services.ts';
+import { StorageHealth } from '../stores/storage-health.ts';
 import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
 import { eventService } from '../stores/task-events.ts';
+import { failedIfRunning } from '../stores/task-status.ts';
 import { TaskStore } from '../stores/task-store.ts';
 import { Recovery, TaskScanner } from './recovery.ts';
 import { TaskStopper } from './task-stops.ts';
@@ -46,7 +48,7 @@ export interface TaskServiceOptions {
    * stays the same.
    */
   readonly secret: string | Uint8Array;
-  /** Decides where remote agents may be. Default: on this machine and in the internet. */
+  /** Decides where remote agents may be. Default: on this machine and on the internet. */
   readonly network?: AgentNetwork | undefined;
   /** True if every request needs a token. Default: true. */
   readonly isGuarded?: boolean | undefined;
@@ -69,6 +71,8 @@ export interface TaskServiceOptions {
 }
 
 export interface RunningTaskService extends TaskService {
+  /** Whether the stores accept writes. */
+  readonly storage: StorageHealth;
   /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
   /** Resumes the work that crashed or closed processes left. */
@@ -89,13 +93,16 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     ...{ rows: agents, served: options.agents, keys, network, clock, onDiagnostic },
     limits: options.remote,
   });
-  const onRepaired = (taskId: string) => failInterrupted(taskId, tasks, directory);
+  const onRepaired = (taskId: string, epoch: number) =>
+    failInterrupted({ taskId, epoch }, tasks, directory);
   const journals = new JournalPool({ log, clock, ids, idleMs, leaseWaitMs, onRepaired });
   const queues = new TaskQueues(clock, graceMs);
+  const storage = new StorageHealth({ log, rows, clock, ids, onDiagnostic });
   const spans = spanService(rows, () => spanId(ids.execution()));
   const trackers = trackerService(rows);
   const shared: RunnerOptions = {
     ...{ log, rows, clock, ids, spans, trackers, tasks, journals, queues, graceMs, onDiagnostic },
+    storage,
     exporter: options.exporter,
   };
   const sync = new SyncRunner(shared);
@@ -121,7 +128,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     if (stored.agentId !== agentId) throw notFoundError('agent', agentId);
   };
   return {
-    changes,
+    ...{ changes, storage },
     agents: agentService({
       ...{ rows, agents, tasks, directory, keys, network },
       onTokenRevoked: options.onTokenRevoked ?? (() => {}),
@@ -158,16 +165,17 @@ function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): str
  * async agent gets its events again.
  */
 async function failInterrupted(
-  taskId: string,
+  { taskId, epoch }: { readonly taskId: string; readonly epoch: number },
   tasks: TaskStore,
   directory: AgentDirectory,
 ): Promise<void> {
+  await tasks.claim(taskId, epoch, { isRunning: false });
   const stored = await tasks.find({ id: taskId });
   const agent = stored && (await directory.find(stored.agentId))?.agent;
   if (agent?.type !== 'sync') return;
   const reason =
     'interrupted: the process crashed during the answer. The partial answer is stored. Send a message to continue';
-  await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  await tasks.setStatus(taskId, failedIfRunning, reason, epoch);
 }
 
 /**

@@ -237,13 +237,15 @@ describe('an agent loop', () => {
   });
 });
 
-test('a session without work is left alone by every scan', async () => {
+test('a session whose agent is not here is left alone by every scan', async () => {
   const { serve, log } = sharing({ watchMs: 1 });
-  const harness = await serve([quick]);
-  const { id } = await harness.newTask('agent');
-  const other = await harness.newTask('agent');
+  const gone = await serve([{ ...quick, name: 'gone' }]);
+  const { id } = await gone.newTask('gone');
+  await gone.service.close();
   await log.submit(sessionId(id), { type: 'nobody knows what' }, 'a key');
   const { through } = (await log.info(sessionId(id))) ?? {};
+  const harness = await serve([quick]);
+  const other = await harness.newTask('agent');
   // When a later session was recovered, this one was scanned too.
   const driver = await log.open(sessionId(other.id));
   await driver.append([{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);

@@ -6,6 +6,7 @@ import { expectsAnswer, loopJournalOptions } from '../agents/loops/loop-commands
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { errorReason } from '../contract/server-error.ts';
+import { unknownCommand } from '../journal/journal-errors.ts';
 import type { StoredTask } from '../stores/task-store.ts';
 
 interface RecoveryOptions extends RunnerOptions {
@@ -63,7 +64,7 @@ export class Recovery {
   }
 
   async #resume({ task }: StoredTask, agent: ResolvedAgent['agent']): Promise<boolean> {
-    const { journals, async, loops } = this.#options;
+    const { journals, async, loops, onDiagnostic } = this.#options;
     const isLoop = agent.type === 'loop';
     return journals.use(
       task.id,
@@ -84,7 +85,14 @@ export class Recovery {
         if (isUnfinished) await journal.append([]);
         const hasEvents = agent.type === 'async' && isRunning && commands.length > 0;
         if (hasEvents) async.wake(task.id);
-        return isUnfinished || hasEvents;
+        // A sync agent has no commands, so nothing would ever consume these.
+        const foreign = agent.type === 'sync' ? commands : [];
+        for (const command of foreign) {
+          const error = unknownCommand(command);
+          onDiagnostic(`Task ${task.id}: ${error.message}`);
+          await journal.consume(command.key, error);
+        }
+        return isUnfinished || hasEvents || foreign.length > 0;
       },
       isLoop ? loopJournalOptions : {},
     );

@@ -6,6 +6,7 @@ import type { SyncRunner } from '../agents/handlers/sync-runner.ts';
 import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
+import { TaskQueues } from '../agents/task-queues.ts';
 import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
@@ -21,6 +22,7 @@ import { readEvent } from '../stores/task-events.ts';
 import { assertUsable } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
 import { forkTask } from './fork-task.ts';
+import { lateDecision } from './late-decision.ts';
 import type { TaskStopper } from './task-stops.ts';
 
 interface TasksServiceOptions extends RunnerOptions {
@@ -34,19 +36,20 @@ interface TasksServiceOptions extends RunnerOptions {
 
 export function tasksService(options: TasksServiceOptions): TasksService {
   const { tasks, directory, sync, loops, queues, ids, stopper } = options;
+  const decisions = new TaskQueues(options.clock, options.graceMs);
   return {
-    async create(agentId, body, { key, trace } = {}) {
+    async create(agentId, body, { key, trace, owner } = {}) {
       queues.assertOpen();
       const { agent } = await directory.get(agentId);
       const name = key === undefined ? undefined : `task:${key}`;
-      return (await createTask(options, { agentId, agent, trace }, body, name)).task;
+      return (await createTask(options, { agentId, agent, trace, owner }, body, name)).task;
     },
     async sendMessage(agentId, { content, ...body }, sendEventTo = {}) {
-      const { key, trace } = sendEventTo;
+      const { key, trace, owner } = sendEventTo;
       queues.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
-      const stored = await taskFor(options, { agentId, agent, trace }, body, key);
+      const stored = await taskFor(options, { agentId, agent, trace, owner }, body, key);
       const taskId = stored.task.id;
       // A key does not show the answer of a deleted task.
       if (stored.task.status === 'DELETED') assertUsable(taskId, 'DELETED');
@@ -80,7 +83,13 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       // The agent checks the output, and refuses a second one. Then the command is on the log.
       const name = isOutput ? await provideToolResult(agent, taskId, command) : given;
       const resolved = await resolveCommand(options, taskId, command);
-      return loops.submit(stored, agent, resolved, name, traceJson(trace));
+      const submit = () => loops.submit(stored, agent, resolved, name, traceJson(trace));
+      if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
+      // One after the other, so that the second of two answers finds the first one.
+      return decisions.run(taskId, async () => {
+        await assertDecidable(options, taskId, resolved.tool_call_id, name);
+        return submit();
+      });
     },
     async fork(taskId, body, { trace } = {}) {
       queues.assertOpen();
@@ -97,6 +106,9 @@ export function tasksService(options: TasksServiceOptions): TasksService {
     async get(ref) {
       const { task, agentId } = await tasks.get(ref);
       return { ...task, agents: await agentsOf(options, agentId) };
+    },
+    async ownerOf(id) {
+      return (await tasks.get({ id })).owner;
     },
     async list(query) {
       const { data, next } = await tasks.list(query);
@@ -118,20 +130,21 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
-/** The agent of a task, and the trace that its creation belongs to. */
+/** The agent and the owner of a task, and the trace that its creation belongs to. */
 interface TaskTarget {
   readonly agentId: string;
   readonly agent: ResolvedAgent['agent'];
   readonly trace: TraceContext | undefined;
+  readonly owner: string | undefined;
 }
 
 async function createTask(
   { tasks, rows, async }: TasksServiceOptions,
-  { agentId, agent, trace }: TaskTarget,
+  { agentId, agent, trace, owner }: TaskTarget,
   body: Parameters<TasksService['create']>[1],
   key?: string,
 ): Promise<StoredTask> {
-  const stored = await tasks.create(agentId, body, key);
+  const stored = await tasks.create(agentId, body, { key, owner });
   const { task, origin } = stored;
   // Also for a repeated key, because the process that created the task may have crashed before this
   // step.
@@ -265,6 +278,28 @@ async function resolveCommand(
     queued.some((queuedCount) => queuedCount.key === candidate),
   );
   return { ...command, key: name ?? key };
+}
+
+/**
+ * Throws `conflict` if a call is decided, or its run has ended, and says what was decided. A repeated
+ * command is let through, because the log returns the first one.
+ */
+async function assertDecidable(
+  { journals }: TasksServiceOptions,
+  taskId: string,
+  toolCallId: string,
+  key: string,
+): Promise<void> {
+  const read = (journal: LocalJournal) => journal.callStatus(toolCallId, key);
+  const status = await journals.use(taskId, read, loopJournalOptions);
+  const { isRepeat, isAsked, isSubmitted, call, decision } = status;
+  // A call of the current run can be decided before the question is on the log.
+  const isFree = isAsked || (call === 'open' && decision === undefined);
+  if (isRepeat || (isFree && !isSubmitted)) return;
+  if (decision !== undefined || call !== undefined)
+    throw lateDecision(taskId, toolCallId, decision ?? { decision: 'ended' });
+  const message = `Cannot approve or deny call ${toolCallId} of task ${taskId}: it has no such call`;
+  throw new ServerError('bad_state', message, { task: taskId, toolCallId });
 }
 
 /** Maximum number of queued commands per task. */

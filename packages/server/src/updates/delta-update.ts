@@ -68,7 +68,7 @@ function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta
   return { type: 'reasoning_content', content_index: entry, content_delta: piece };
 }
 
-/** The position of a part among the entries of its form. */
+/** The index of a part among the parts with the same form, such as the summaries of a reasoning. */
 function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
   const form = begin.kind === 'reasoning' ? begin.form : undefined;
   const formOf = (slot: LoggedMessage['slots'][number]) => {

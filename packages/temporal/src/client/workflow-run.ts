@@ -59,6 +59,8 @@ interface WorkflowRunOptions {
 /** A run that a workflow drives, seen by a client. The log is the only source of its state. */
 export class WorkflowRun implements Run {
   readonly session: SessionId;
+  /** A workflow drives the session, and its lease is not that of this process. */
+  readonly epoch: Promise<undefined> = Promise.resolve(undefined);
   readonly result: Promise<RunResult>;
   readonly #options: WorkflowRunOptions;
   readonly #closed = new AbortController();

@@ -187,12 +187,12 @@ test.each<[string, ScriptEntry, RegExp]>([
       ...{ content: { parts: ['Well', 'Then'] }, pieces: 'whole' },
       fault: { type: 'error', after: 1, error: 'invalid_request' },
     },
-    /^It did not come to an end \(.+\)\. Well$/,
+    /^The agent stopped before it finished \(.+\)\. Its answer so far: Well$/,
   ],
   [
     'a length',
     { content: { parts: ['And then'] }, stop: 'length' },
-    /^It did not come to an end \(length\)\. And then$/,
+    /^The agent stopped before it finished \(length\)\. Its answer so far: And then$/,
   ],
 ])(
   'a sub-agent that ends with %s gives an error with the reason, and the caller continues',

@@ -21,7 +21,7 @@ export function highlight(code: string, language: string, theme: Theme): string 
 /** Longer code is not highlighted, because it would take too long. */
 const maxLine = 20_000;
 const maxCode = 500_000;
-/** If the context grows longer, it is dropped. */
+/** Maximum length of the context of a line, in characters. A longer context is dropped. */
 const maxContext = 4_000;
 
 interface ContextLine {

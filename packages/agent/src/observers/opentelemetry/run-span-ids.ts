@@ -10,8 +10,8 @@ export interface SpanIds {
 const byCrypto = (bytes: NewBytes): Uint8Array => crypto.getRandomValues(bytes);
 
 /**
- * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools were
- * sent; all other spans get random ids. Use one object for the tracer provider and the observer.
+ * An `idGenerator` for OpenTelemetry's SDK. Spans of runs get the ids that requests and tools received
+ * as their parent; all other spans get random ids. Use one object for the tracer provider and the observer.
  *
  * @example const ids = new RunSpanIds(); const provider = new BasicTracerProvider({ idGenerator:
  * ids, spanProcessors }); const { observe } = openTelemetryObserver({ tracer:

@@ -24,3 +24,10 @@ test('a pooler that refuses startup parameters gets an error with the remedy', (
   expect(isConnectionLoss(error)).toBe(false);
   expect(storageError(error, target).message).toContain('ignore_startup_parameters');
 });
+
+test('21.H: a full disk has its own code, and says that nothing was stored', () => {
+  const text = 'could not extend file "base/5/16384": No space left on device';
+  const error = storageError(Object.assign(new Error(text), { code: '53100' }), target);
+  expect(error).toMatchObject({ code: 'storage_full', place: { sqlstate: '53100' } });
+  expect(error.message).toContain('the disk is full. Nothing of this write was stored; make room');
+});

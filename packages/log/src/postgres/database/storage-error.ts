@@ -2,6 +2,8 @@ import { isMillraceError } from '@millrace/core';
 import { LogError } from '../../contract/log-error.ts';
 import { type Target, withoutSecrets } from './target.ts';
 
+const diskFull = '53100';
+
 /** Explanations for system error codes and Postgres error classes. The longest match wins. */
 const meaningsByCode: readonly (readonly [string, string])[] = [
   ['ECONNREFUSED', 'the server does not answer; start Postgres, or check host and port'],
@@ -16,7 +18,7 @@ const meaningsByCode: readonly (readonly [string, string])[] = [
   ['42', 'its tables were changed; choose another schema, or restore a backup'],
   ['23', 'the stored data contradicts the new data; restore a backup'],
   ['25006', 'it is read-only; use the primary server'],
-  ['53100', 'the disk is full; make room'],
+  [diskFull, 'the disk is full. Nothing of this write was stored; make room'],
   ['53300', 'it has no free connections; raise max_connections, or use fewer processes'],
   ['55P03', 'another process locked the session for too long; end that process, or try again'],
   ['57014', 'the query took too long; try again, or check the load of the server'],
@@ -73,7 +75,8 @@ export function storageError(error: unknown, target: Target): Error {
     ...(code === '' ? {} : { sqlstate: code }),
   };
   // The original error is not the cause, because it may contain the URL with the password.
-  return new LogError('storage', message, place, { cause: new Error(text) });
+  const kind = code === diskFull ? 'storage_full' : 'storage';
+  return new LogError(kind, message, place, { cause: new Error(text) });
 }
 
 /** The error for a commit whose outcome is unknown. */

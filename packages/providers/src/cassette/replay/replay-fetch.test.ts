@@ -341,6 +341,22 @@ describe('a request', () => {
     expect(await readAll(await replay(`${url}?key=other&alt=sse`, init))).toEqual(['answer']);
   });
 
+  test('20.8: of another session matches, because the session does not change the answer', async () => {
+    const recorded = [
+      post('{"q":1,"prompt_cache_key":"session-1"}'),
+      post('{"q":1,"session_id":"a","metadata":{"session_id":"a"}}'),
+    ];
+    const replay = replayFetch(cassette(...recorded));
+    const send = (body: string) => replay(url, { method: 'POST', body });
+    expect((await send('{"q":1,"prompt_cache_key":"session-2"}')).status).toBe(200);
+    const nested = '{"q":1,"session_id":"b","metadata":{"session_id":"b"}}';
+    const { message } = await rejectionOf(recorded.slice(1), url, { method: 'POST', body: nested });
+    expect(message).toContain('differs in body at $.metadata.session_id;');
+    expect((await send(nested.replace('{"session_id":"b"}', '{"session_id":"a"}'))).status).toBe(
+      200,
+    );
+  });
+
   test('that is repeated gets the recorded answers in order', async () => {
     const recorded = ['one', 'two'].map((text) => exchange({ chunks: [text] }));
     const replay = replayFetch(cassette(...recorded));

@@ -35,8 +35,9 @@ export interface ReplayOptions {
 
 /**
  * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
- * pieces. A request gets the first unused exchange with the same method, path, query and body. If
- * there is none, the promise rejects with a `CassetteError` that lists the differences.
+ * pieces. A request gets the first unused exchange with the same method, path, query and body. The
+ * fields `prompt_cache_key` and `session_id` of the body may differ, because they name the session. If
+ * there is no such exchange, the promise rejects with a `CassetteError` that lists the differences.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });

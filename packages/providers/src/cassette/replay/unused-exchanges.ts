@@ -61,7 +61,8 @@ const maxPaths = 5;
 
 /**
  * Lists the differences between a request and a recorded one, without values. An empty list means a
- * match. The host is not compared, so that a recording works with any base URL.
+ * match. The host is not compared, so that a recording works with any base URL. Fields that name the
+ * session are not compared either.
  */
 function requestDifferences(
   recorded: RecordedRequest,
@@ -95,9 +96,21 @@ function bodyDifferences(recorded: RecordedRequest, requested: RecordedRequest):
   if (at === undefined) return [];
   const [ofA, ofB] = [parseBody(a), parseBody(b)];
   if (!ofA?.ok || !ofB?.ok) return [`body at byte ${at}`];
-  const paths = jsonDifferences(ofA.value, ofB.value, maxPaths + 1);
+  const [comparedA, comparedB] = [withoutSessionFields(ofA.value), withoutSessionFields(ofB.value)];
+  const paths = jsonDifferences(comparedA, comparedB, maxPaths + 1);
   const shown = paths.slice(0, maxPaths).map((path) => `body at ${path}`);
   return paths.length > maxPaths ? [...shown, 'more of the body'] : shown;
+}
+
+/**
+ * Fields that name the session, so that the provider finds its prompt cache. A new session has another
+ * name in each run, and the answer does not depend on it.
+ */
+const sessionFields: ReadonlySet<string> = new Set(['prompt_cache_key', 'session_id']);
+
+function withoutSessionFields(body: JsonValue): JsonValue {
+  if (!isContainer(body) || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !sessionFields.has(name)));
 }
 
 function firstDifference(a: Uint8Array, b: Uint8Array): number | undefined {

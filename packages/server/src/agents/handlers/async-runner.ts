@@ -3,10 +3,13 @@ import type { AsyncAgent, HandlerContext } from '../../contract/served-agent.ts'
 import { errorCode, errorReason } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { JournalTurn } from '../../contract/task-journal.ts';
+import { unknownCommand } from '../../journal/journal-errors.ts';
 import { type QueuedCommand, traceIn, traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
 import { abandonTurn, closeTurn, interrupted } from '../../journal/turn-closing.ts';
+import { trackEvent } from '../../stores/row-services.ts';
 import { eventOf } from '../../stores/task-events.ts';
+import { failedIfRunning } from '../../stores/task-status.ts';
 import type { StoredTask } from '../../stores/task-store.ts';
 import { abandoned, raceAbort, raceTimeout } from '../abort-race.ts';
 import type { RunnerOptions } from '../runner-options.ts';
@@ -19,7 +22,7 @@ type FindAsyncAgent = (
   agentId: string,
 ) => Promise<{ readonly info: AgentInfo; readonly agent: AsyncAgent } | undefined>;
 
-interface HandlerCall extends StoredTask {
+interface HandlerCall extends Pick<StoredTask, 'task' | 'agentId'> {
   readonly info: AgentInfo;
   readonly agent: AsyncAgent;
   readonly journal: LocalJournal;
@@ -59,7 +62,7 @@ export class AsyncRunner {
   }
 
   async #drain(taskId: string): Promise<void> {
-    const { queues, onDiagnostic } = this.#options;
+    const { queues, storage, onDiagnostic } = this.#options;
     try {
       for (let resumeIfInterrupted = true; resumeIfInterrupted; ) {
         this.#draining.set(taskId, false);
@@ -67,6 +70,7 @@ export class AsyncRunner {
         resumeIfInterrupted ||= this.#draining.get(taskId) === true;
       }
     } catch (error) {
+      storage.report(error);
       if (!queues.isClosing)
         onDiagnostic(`Task ${taskId}: cannot deliver queued events: ${errorReason(error)}`);
     } finally {
@@ -92,11 +96,19 @@ export class AsyncRunner {
       const { stored, resolved } = running;
       const handler = this.#handlerOf(next, stored, resolved.agent);
       if (handler === undefined) {
-        await journal.consume(next.key);
+        await this.#consumeUnhandled(journal, next);
         return true;
       }
       return this.#handle({ ...stored, ...resolved, journal, signal }, handler, next);
     });
+  }
+
+  /** Removes a command that has no handler. One of an unknown type leaves an error on the log. */
+  async #consumeUnhandled(journal: LocalJournal, next: QueuedCommand): Promise<void> {
+    if (next.command['type'] === taskCreateCommand.type) return journal.consume(next.key);
+    const error = unknownCommand(next);
+    this.#options.onDiagnostic(`Task ${journal.taskId}: ${error.message}`);
+    await journal.consume(next.key, error);
   }
 
   /**
@@ -133,12 +145,14 @@ export class AsyncRunner {
     const { journal, signal, task, info } = call;
     const startMs = this.#options.clock.now();
     const turn = await journal.beginTurn(() => [], traceIn(command));
+    const { epoch } = turn;
     try {
+      await this.#options.tasks.claim(task.id, epoch, { isRunning: true });
       const { stop, error } = await this.#call(call, turn, handler);
       const isClosing = stopKindOf(signal) === 'close_server';
-      if (error !== undefined) await this.#fail(task.id, error.message);
+      if (error !== undefined) await this.#fail(task.id, error.message, epoch);
       if (!isClosing) await journal.consume(key);
-      if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset);
+      if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset, epoch);
       await turn.finish(stop, error);
       exportRun(this.#options, { task, agent: info, turn, startMs, stop, error });
       return stop.reason === 'stop';
@@ -189,15 +203,12 @@ export class AsyncRunner {
     return outcome;
   }
 
-  async #fail(taskId: string, reason: string): Promise<void> {
-    const { tasks } = this.#options;
-    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  async #fail(taskId: string, reason: string, epoch: number): Promise<void> {
+    await this.#options.tasks.setStatus(taskId, failedIfRunning, reason, epoch);
   }
 
-  async #track(taskId: string, offset: number): Promise<void> {
-    const { trackers } = this.#options;
-    const last_processed_event_id = `${taskId}.${offset}`;
-    await trackers.update(taskId, { last_processed_event_id }).catch(() => {});
+  async #track(taskId: string, offset: number, epoch: number): Promise<void> {
+    await trackEvent(this.#options.rows, taskId, `${taskId}.${offset}`, epoch).catch(() => {});
   }
 }
 

@@ -51,7 +51,7 @@ export async function runSyncHandler(
     );
     if (!isComplete) stop = { reason: 'aborted' };
   } catch (thrown) {
-    // If the log failed, this throws: the error is not the agent's.
+    // This throws if the log failed. Then the agent did not cause the error.
     await turnWriter.flush();
     stop = context.signal.aborted
       ? { reason: 'aborted' }

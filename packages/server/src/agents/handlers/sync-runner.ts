@@ -1,6 +1,7 @@
 import {
   emptyState,
   type FoldState,
+  isMillraceError,
   type RunId,
   runId,
   sessionId,
@@ -15,7 +16,7 @@ import type { AgentInfo } from '../../contract/task.ts';
 import type { LocalJournal } from '../../journal/local-journal.ts';
 import { abandonTurn, closeTurn } from '../../journal/turn-closing.ts';
 import { messageDrafts, withMetadata } from '../../messages/message-drafts.ts';
-import { assertUsable } from '../../stores/task-status.ts';
+import { assertUsable, failedIfRunning } from '../../stores/task-status.ts';
 import type { UpdateWarnings } from '../../updates/update-warnings.ts';
 import { answerFromLog } from '../answers.ts';
 import type { RunnerOptions } from '../runner-options.ts';
@@ -33,6 +34,12 @@ interface SyncJob {
   readonly key?: string | undefined;
   /** The trace that the answer belongs to. */
   readonly trace?: TraceContext | undefined;
+}
+
+/** A task and the epoch of the run that answers in it. */
+interface ClaimedTask {
+  readonly taskId: string;
+  readonly epoch: number;
 }
 
 interface AnswerStart {
@@ -111,7 +118,7 @@ export class SyncRunner {
     signal: AbortSignal,
     { begin, lost }: AnswerStart,
   ): Promise<void> {
-    const { ids, clock, graceMs, tasks } = this.#options;
+    const { ids, clock, graceMs, tasks, storage, onDiagnostic } = this.#options;
     const message = messageDrafts(content, ids);
     // First ends what a crashed process left open, so that this answer does not count as the failed
     // one.
@@ -126,7 +133,8 @@ export class SyncRunner {
       trace,
     );
     const startMs = clock.now();
-    const { runId } = turn;
+    const { runId, epoch } = turn;
+    await tasks.claim(taskId, epoch, { isRunning: true });
     this.#running.set(runId, lost);
     begin(this.#answerOf(runId, before));
     const services = this.#options;
@@ -137,12 +145,17 @@ export class SyncRunner {
     try {
       const end = await runSyncHandler(agent, content, { turn, context, ids, clock, graceMs });
       await closeTurn(journal, turn, end.stop);
-      await this.#settle(taskId, end, signal);
+      await this.#settle({ taskId, epoch }, end, signal);
       await turn.finish(end.stop, end.error);
       exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
       this.#warn(taskId, end.warnings);
     } catch (error) {
-      await this.#fail(taskId, `Cannot store the answer: ${errorReason(error)}`);
+      storage.report(error);
+      const reason = isFull(error) ? 'the storage of the server is full' : errorReason(error);
+      await this.#fail({ taskId, epoch }, `Cannot store the answer: ${reason}`).catch(
+        (problem: unknown) =>
+          onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(problem)}`),
+      );
       await abandonTurn(journal, turn);
       throw error;
     } finally {
@@ -155,11 +168,11 @@ export class SyncRunner {
    * since, so the status is written again.
    */
   async #settle(
-    taskId: string,
+    { taskId, epoch }: ClaimedTask,
     { error, stop }: AnswerOutcome,
     signal: AbortSignal,
   ): Promise<void> {
-    if (error !== undefined) return this.#fail(taskId, error.message);
+    if (error !== undefined) return this.#fail({ taskId, epoch }, error.message);
     if (stop.reason !== 'aborted') return;
     const { tasks } = this.#options;
     const whileOpen = (now: string) => (now === 'RUNNING' ? ('INTERRUPTED' as const) : undefined);
@@ -167,12 +180,11 @@ export class SyncRunner {
     const reason = isClosing
       ? 'The server stopped. Send a message to continue'
       : 'Task interrupted';
-    await tasks.setStatus(taskId, whileOpen, reason);
+    await tasks.setStatus(taskId, whileOpen, reason, epoch);
   }
 
-  async #fail(taskId: string, reason: string): Promise<void> {
-    const { tasks } = this.#options;
-    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  async #fail({ taskId, epoch }: ClaimedTask, reason: string): Promise<void> {
+    await this.#options.tasks.setStatus(taskId, failedIfRunning, reason, epoch);
   }
 
   #warn(taskId: string, warnings: UpdateWarnings): void {
@@ -181,6 +193,11 @@ export class SyncRunner {
     const summary = counted.map(([name, count]) => `${count} ${name}`).join(', ');
     this.#options.onDiagnostic(`Task ${taskId}: the agent sent irregular updates: ${summary}`);
   }
+}
+
+/** The message of a full store has the path of its file, which clients must not see. */
+function isFull(error: unknown): boolean {
+  return isMillraceError(error) && error.code === 'storage_full';
 }
 
 function runningIfUsable(

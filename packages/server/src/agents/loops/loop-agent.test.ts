@@ -123,6 +123,55 @@ describe('commands', () => {
     await eventually(() => isIdle(harness, id));
   });
 
+  test('21.N: a late approval is refused with what was decided, and a repeated one is not', async () => {
+    const harness = await createTaskHarness(
+      looping([{ content: { parts: [looks] } }, 'It is.'], {
+        ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
+      }),
+    );
+    const { id } = await harness.newTask('looper');
+    const { tasks } = harness.service;
+    await (await harness.send('looper', id, 'Is it there?')).messages();
+    const approval = { type: 'approve', tool_call_id: 'c1', by: 'Ada' } as const;
+    const denial = { type: 'deny', tool_call_id: 'c1', by: 'Bob' } as const;
+    // Two answers at once: one of them counts.
+    const both = await Promise.allSettled([
+      tasks.submit(id, approval, { key: 'a' }),
+      tasks.submit(id, denial, { key: 'b' }),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    await eventually(async () => textsOf(await harness.messages(id)).includes('It is.'));
+    await eventually(() => isIdle(harness, id));
+    const late = {
+      ...{ code: 'conflict', message: expect.stringContaining('it was allowed by Ada') },
+      details: { decision: 'allow', by: 'Ada' },
+    };
+    await expect(tasks.submit(id, denial)).rejects.toMatchObject(late);
+    await expect(tasks.submit(id, approval)).rejects.toMatchObject(late);
+    expect(await tasks.submit(id, approval, { key: 'a' })).toMatchObject({ is_repeat: true });
+    const unknown = { ...approval, tool_call_id: 'c9' };
+    await expect(tasks.submit(id, unknown)).rejects.toMatchObject({ code: 'bad_state' });
+    expect((await harness.log.info(sessionId(id)))?.hasWork).toBe(false);
+  });
+
+  test('21.N: an approval of a call whose run was interrupted is refused', async () => {
+    const harness = await createTaskHarness(
+      looping([{ content: { parts: [looks] } }, 'It is.'], {
+        ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
+      }),
+      { graceMs: 5000 },
+    );
+    const { id } = await harness.newTask('looper');
+    await (await harness.send('looper', id, 'Is it there?')).messages();
+    await harness.service.tasks.change(id, 'interrupt');
+    await eventually(() => isIdle(harness, id));
+    const approval = harness.service.tasks.submit(id, { type: 'approve', tool_call_id: 'c1' });
+    await expect(approval).rejects.toMatchObject({
+      ...{ code: 'conflict', message: expect.stringContaining('its run has ended') },
+    });
+    expect((await harness.task(id)).status).toBe('INTERRUPTED');
+  });
+
   test('interrupting a run that waits for approval ends it without an answer', async () => {
     const harness = await createTaskHarness(
       looping([{ content: { parts: [looks] } }, 'It is.'], {

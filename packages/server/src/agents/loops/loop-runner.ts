@@ -9,14 +9,17 @@ import { type JsonObject, sessionId } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
+import { RowsError } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
-import { errorReason } from '../../contract/server-error.ts';
+import { errorReason, ServerError } from '../../contract/server-error.ts';
 import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
+import type { TaskStatus } from '../../contract/task.ts';
 import { traceJson } from '../../journal/journal-state.ts';
 import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
   assertUsable,
+  isDrivenElsewhere,
   resumeIfInterrupted,
   statusAfterCommand,
 } from '../../stores/task-status.ts';
@@ -27,6 +30,7 @@ import {
   answerFromLog,
   answerLost,
   answerNotStarted,
+  answerNotStored,
   messageWithdrawn,
 } from '../answers.ts';
 import type { RunnerOptions } from '../runner-options.ts';
@@ -43,6 +47,12 @@ import {
 interface ActiveRun {
   readonly detach: AbortController;
   readonly done: Promise<void>;
+}
+
+interface TrackOptions {
+  readonly detach: AbortController;
+  /** True if the task is RUNNING because of this run. False if the run only stops something. */
+  readonly isRunning: boolean;
 }
 
 /** Delay before a run is retried that found its session leased or its log broken. */
@@ -140,11 +150,10 @@ export class LoopRunner {
     // The order matters: submit first, then set the status. A run that ends in another process does
     // the opposite: it sets its status, then reads the log. So either that run finds the command, or
     // this code sees that the run has ended.
-    const { status } = await tasks.setStatus(
-      task.id,
-      (now) => statusAfterCommand(task.id, now, isSilent),
-      null,
-    );
+    const next = (now: TaskStatus) => statusAfterCommand(task.id, now, isSilent);
+    const { status } = await tasks.setStatus(task.id, next, null).catch((error: unknown) => {
+      throw halfStored(task.id, offset, error);
+    });
     // An abort of an idle session has nothing to stop, and it does not start a run.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
     else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
@@ -157,7 +166,8 @@ export class LoopRunner {
     const detach = new AbortController();
     const observers = this.observersOf(agent);
     const runOptions = { signal: stopped, leave: detach.signal, observers };
-    this.track(taskId, agent, agent.resume(sessionId(taskId), runOptions), detach);
+    const run = agent.resume(sessionId(taskId), runOptions);
+    this.track(taskId, agent, run, { detach, isRunning: stopped === undefined });
   }
 
   /** Resumes an orphaned or interrupted session, whatever its stored status is. */
@@ -176,8 +186,13 @@ export class LoopRunner {
   }
 
   /** Follows a run to its end, wherever it was started. */
-  track(taskId: string, agent: LoopAgent['agent'], run: Run, detach: AbortController): void {
-    const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
+  track(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    run: Run,
+    { detach, isRunning }: TrackOptions,
+  ): void {
+    const done = this.#follow(taskId, agent, run, isRunning).catch((error: unknown) => {
       this.#active.delete(taskId);
       const why = errorReason(error);
       this.#waiters.end(taskId, () => answerLost(taskId, why));
@@ -224,28 +239,53 @@ export class LoopRunner {
     this.#waiters.endAll((taskId) => answerLost(taskId, 'the server stopped'));
   }
 
-  async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
+  async #follow(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    run: Run,
+    isRunning: boolean,
+  ): Promise<void> {
+    const claimed = this.#claim(taskId, run, isRunning);
     const result = await run.result;
+    const epoch = await claimed;
     if (result.stop.cause === 'left') return;
-    await applyRunResult(this.#options.tasks, taskId, result);
+    this.#options.storage.report(result.cause);
+    await applyRunResult(this.#options.tasks, taskId, result, epoch).catch((error: unknown) => {
+      // The log has the run, so the next scan finds it.
+      this.#options.storage.report(error);
+      this.#options.onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(error)}`);
+    });
     // From here on, a new command wakes the loop. Commands that came earlier are found below.
     this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
     await this.#rejectLostAnswers(taskId, work, result);
-    const { reason, cause } = result.stop;
+    const { reason } = result.stop;
     if (work.runnable.length > 0) {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
     }
-    // Another process resumed the session before the status was set to INTERRUPTED here.
-    if (reason === 'aborted' && work.isRunOpen)
-      await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     // The lease holder answers, and the log records it.
-    if (cause === 'held') return;
+    if (isDrivenElsewhere(result)) return;
     const unread = new Set(work.commands.map(({ key }) => key));
     this.#waiters.end(taskId, (key) =>
       unread.has(key) ? answerNotStarted(taskId, result) : undefined,
     );
+  }
+
+  /**
+   * Claims the task as soon as the run has the lease, so that an earlier run of a server that was
+   * suspended cannot change the task any more. Returns the epoch of the run.
+   */
+  async #claim(taskId: string, run: Run, isRunning: boolean): Promise<number | undefined> {
+    const { tasks, onDiagnostic } = this.#options;
+    const epoch = await run.epoch;
+    if (epoch === undefined) return undefined;
+    await tasks
+      .claim(taskId, epoch, { isRunning })
+      .catch((error: unknown) =>
+        onDiagnostic(`Task ${taskId}: cannot claim its row: ${errorReason(error)}`),
+      );
+    return epoch;
   }
 
   /** Rejects the waiting requests of a run that could not write its end. */
@@ -254,11 +294,14 @@ export class LoopRunner {
     { isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
-    // If another process holds the lease, it ends what is open.
-    if (!isRunOpen || stop.cause === 'held' || (await this.#isLeasedElsewhere(taskId))) return;
+    // If another process holds the lease, or took it, it ends what is open.
+    if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId)))
+      return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
-    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : answerLost(taskId, why)));
+    const lost = () =>
+      stop.cause === 'storage_full' ? answerNotStored(taskId, why) : answerLost(taskId, why);
+    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : lost()));
   }
 
   /** Continues for commands that came while the run ended. */
@@ -300,6 +343,14 @@ export class LoopRunner {
     const read = (journal: LocalJournal) => journal.openWork();
     return journals.use(taskId, read, loopJournalOptions);
   }
+}
+
+/** The command is on the log, but the row of the task could not be written. */
+function halfStored(task: string, offset: number, error: unknown): unknown {
+  if (!(error instanceof RowsError) || error.code !== 'storage_full') return error;
+  const message = `Cannot store the status of task ${task}: the storage of the server is full. The command is stored at offset ${offset}, and is handled when the operator has made room. A repeat with the same key has no further effect`;
+  const details = { stored: 'command', offset };
+  return new ServerError('storage_full', message, { task }, { cause: error, details });
 }
 
 function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer {

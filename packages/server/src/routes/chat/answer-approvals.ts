@@ -10,6 +10,8 @@ import {
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
+import type { CallDecision } from '../../journal/journal-state.ts';
+import { lateDecision } from '../../tasks/late-decision.ts';
 import { type ApprovalAnswer, type ChatInput, noInput } from './chat-body.ts';
 import { type ChatState, emptyChat, readChat } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
@@ -28,8 +30,11 @@ export async function answerApprovals(
 ): Promise<AnswerStream> {
   const named = new Set([...answers, ...given].map(({ callId }) => callId));
   let pendingState: ChatState | undefined;
-  const now = await readChat(log, emptyChat(taskId), ({ after }) => {
+  const decided = new Map<string, Decided>();
+  const now = await readChat(log, emptyChat(taskId), ({ after, record: { fact } }) => {
     if (isPending(after.fold, named)) pendingState = after;
+    if (fact?.type === 'approval_answered' && named.has(fact.toolCallId))
+      decided.set(fact.toolCallId, fact);
   });
   if (pendingState === undefined) throw answers.length === 0 ? noInput() : notPending(id, taskId);
   const { awaited } = pendingState.fold;
@@ -42,13 +47,24 @@ export async function answerApprovals(
     const command = { type: 'tool_output', tool_call_id: callId, by: 'chat', ...result } as const;
     if (isOpen) await service.tasks.submit(taskId, command, { trace });
   }
-  // If another client answered first, that answer counts. The message continues in any case.
-  for (const answer of answers) {
-    const isOpen = isPending(now.fold, new Set([answer.callId]));
-    if (isOpen) await service.tasks.submit(taskId, commandOf(answer), { trace });
-  }
+  const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
+  // A repeated answer continues the message. Another answer than the one that counts is refused.
+  for (const answer of answers)
+    if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
+  for (const answer of open) await service.tasks.submit(taskId, commandOf(answer), { trace });
   const opening = restateFrom(pendingState.fold, answers, shownId ?? messageId(pendingState.fold));
   return { from: pendingState, opening: hideCalls(opening, ran), answeredCalls };
+}
+
+type Decided = Pick<CallDecision, 'decision' | 'by' | 'reason'>;
+
+function assertSameAnswer(
+  taskId: string,
+  { callId, isApproved }: ApprovalAnswer,
+  decided: Decided | undefined,
+): void {
+  if (decided?.decision === (isApproved ? 'allow' : 'deny')) return;
+  throw lateDecision(taskId, callId, decided ?? { decision: 'ended' });
 }
 
 function isPending({ asked, awaited }: FoldState, calls: ReadonlySet<string>): boolean {

@@ -279,10 +279,24 @@ describe.each(['wait', 'park'] as const)('approvals with whileAsking: %s', (whil
     expect(loaded.messages.at(-1)).toEqual(chat.lastMessage);
     await other.addToolApprovalResponse({ id: 'c1', approved: true });
     await other.waitUntil(({ text }) => text.includes('It is.'));
-    await chat.addToolApprovalResponse({ id: 'c1', approved: false });
+    await chat.addToolApprovalResponse({ id: 'c1', approved: true });
     await chat.waitUntil(({ text }) => text.includes('It is.'));
     expect(toolIn(chat)).toMatchObject({ state: 'output-available' });
     expect(chat.text).toBe('May I?|It is.');
+  });
+
+  test('21.N: that come late with another answer are refused with what was decided', async () => {
+    const { browse } = await serve(loopAgent([asks, 'It is.'], options));
+    const chat = browse('talk');
+    await chat.sendMessage({ text: 'Is it there?' });
+    const other = browse('talk');
+    await other.resumeStream();
+    await other.addToolApprovalResponse({ id: 'c1', approved: true });
+    await other.waitUntil(({ text }) => text.includes('It is.'));
+    await chat.addToolApprovalResponse({ id: 'c1', approved: false });
+    await chat.waitUntil(({ error }) => error !== undefined);
+    const { message, code } = JSON.parse(chat.error?.message ?? '') as Record<string, unknown>;
+    expect([code, message]).toEqual([409, expect.stringContaining('it was allowed by chat')]);
   });
 
   test('block new messages until they are answered', async () => {

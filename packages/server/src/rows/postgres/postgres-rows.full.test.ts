@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { cuttingProxy } from '../../../../log/src/testing/cutting-proxy.ts';
 import { describeOnPostgres, usePostgres } from '../../../../log/src/testing/start-postgres.ts';
@@ -52,6 +54,33 @@ describe('rows in Postgres', () => {
     await Promise.all(opened.map(count));
     expect(await opened[0]?.get('states', 'count')).toMatchObject({ data: { n: 60 }, version: 60 });
     for (const rows of opened) await rows.close();
+  });
+
+  test('21.A: of version 1 are migrated and keep everything, and an earlier release cannot write', async () => {
+    const client = new Client({ connectionString: server().url });
+    await client.connect();
+    const dump = new URL('../../../fixtures/rows/version-1.sql', import.meta.url);
+    await client.query(readFileSync(dump, 'utf8'));
+    const rows = await postgresRows({ url: server().url, schema: 'rows_v1' });
+    expect(await rows.get('tasks', 'task-1')).toMatchObject({
+      ...{ version: 2, epoch: 0, createdAt: 1_763_200_000_001, updatedAt: 1_763_200_000_004 },
+      ...{ keys: { name: 'order-task-1' }, data: { status_reason: 'second version' } },
+    });
+    const shown = await rows.list('tasks', { where: { is_shown: 'yes' } });
+    expect(shown.map(({ id }) => id)).toEqual(['task-1', 'task-2']);
+    const put = client.query(
+      `INSERT INTO rows_v1.rows VALUES ('tasks', 'task-1', 9, 0, 0, '{}', '{}')
+       ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version`,
+    );
+    await expect(put).rejects.toMatchObject({ code: '23502' });
+    const row = { id: 'task-1', keys: {}, data: {} };
+    expect((await rows.put('tasks', row, { epoch: 4 })).epoch).toBe(4);
+    await client.query('UPDATE rows_v1.version SET version = 99');
+    await expect(rows.put('tasks', row)).rejects.toMatchObject({ code: 'too_new' });
+    await expect(rows.claim('tasks', 'task-1', 9)).rejects.toMatchObject({ code: 'too_new' });
+    await rows.close();
+    await client.end();
+    await server().dropSchema('rows_v1');
   });
 
   test('have a unique name, even with concurrent puts', async () => {

@@ -2,6 +2,8 @@ import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
 import { PostgresDatabase, postgresTarget, type Query } from '@millrace/log/postgres';
 import {
+  type ClaimOptions,
+  fencedRow,
   nameConflict,
   type PutOptions,
   type Row,
@@ -13,8 +15,8 @@ import {
   type Table,
   versionConflict,
 } from '../../contract/rows.ts';
-import { checkRow, completeQuery } from '../row-query.ts';
-import { listSql, migrations } from './schema.ts';
+import { checkEpoch, checkRow, completeQuery } from '../row-query.ts';
+import { claimSql, listSql, migrations } from './schema.ts';
 
 /** Options of `postgresRows`. */
 export interface PostgresRowsOptions {
@@ -60,6 +62,11 @@ interface StoredRow {
   readonly updated_at: number;
   readonly keys: string;
   readonly data: string;
+  readonly epoch: number;
+}
+
+interface StoredVersion {
+  readonly version: number;
 }
 
 type RowInput = Pick<Row, 'id' | 'keys' | 'data'>;
@@ -107,6 +114,7 @@ class PostgresRows implements Rows {
 
   async put(table: Table, row: RowInput, options: PutOptions = {}): Promise<Row> {
     checkRow(table, row);
+    checkEpoch(table, options.epoch);
     // Serialized at once, so that later changes by the caller have no effect.
     const texts = { id: row.id, keys: JSON.stringify(row.keys), data: JSON.stringify(row.data) };
     const keys = { ...row.keys };
@@ -138,6 +146,29 @@ class PostgresRows implements Rows {
     });
   }
 
+  claim(
+    table: Table,
+    id: string,
+    epoch: number,
+    { replacing }: ClaimOptions = {},
+  ): Promise<Row | undefined> {
+    return this.#run(async () => {
+      checkEpoch(table, epoch);
+      if (!isId(id)) return undefined;
+      const { sql, values } = claimSql(this.#schema, table, id, epoch, replacing);
+      // Repeating the statement changes nothing more, so it may be retried like a read.
+      const [claimed] = await this.#database.read<StoredRow>(sql, values);
+      if (claimed !== undefined) return this.#toRow(table, claimed);
+      const execute: Query = (text, more) => this.#database.read(text, more);
+      const [found] = await execute<StoredVersion>(
+        `SELECT version FROM ${this.#schema}.version`,
+        [],
+      );
+      this.#checkVersion(found);
+      return this.#find(execute, table, id);
+    });
+  }
+
   close(): Promise<void> {
     return this.#database.close();
   }
@@ -150,21 +181,25 @@ class PostgresRows implements Rows {
   ): Promise<Row> {
     const { id, keys, data, given } = row;
     await this.#lock(execute, table, id);
-    const before = await this.#find(execute, table, id);
+    // Locks the row, because a claim does not take the advisory lock.
+    const before = await this.#find(execute, table, id, 'FOR UPDATE');
     const version = before?.version ?? 0;
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, id, ifVersion, version);
+    const epoch = before?.epoch ?? 0;
+    const { epoch: own = epoch } = options;
+    if (own < epoch) throw fencedRow(table, id, own, epoch);
     await this.#checkName(execute, table, id, given['name']);
     const now = this.#clock.now();
     const createdAt = before?.createdAt ?? now;
     const updatedAt = Math.max(now, before?.updatedAt ?? now);
     const times = [createdAt, updatedAt];
     const [stored] = await execute<StoredRow>(
-      `INSERT INTO ${this.#schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version,
+      `INSERT INTO ${this.#schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version, epoch = excluded.epoch,
          updated_at = excluded.updated_at, keys = excluded.keys, data = excluded.data
        RETURNING *`,
-      [table, id, version + 1, ...times, keys, data],
+      [table, id, version + 1, ...times, keys, data, own],
     );
     await execute(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [table, id]);
     await execute(
@@ -177,10 +212,21 @@ class PostgresRows implements Rows {
     return this.#toRow(table, stored);
   }
 
-  /** A new row cannot be locked, so an advisory lock on its id is used. */
+  /**
+   * Locks a row for a writing transaction. A new row cannot be locked, so an advisory lock on its id
+   * is used. Throws `too_new` if a later release has migrated the tables meanwhile.
+   */
   async #lock(execute: Query, table: Table, id: string): Promise<void> {
-    const sql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
-    await execute(sql, [JSON.stringify([this.#schema, table, id])]);
+    const sql = `SELECT pg_advisory_xact_lock(hashtextextended($1, 0)), version FROM ${this.#schema}.version`;
+    const [found] = await execute<StoredVersion>(sql, [JSON.stringify([this.#schema, table, id])]);
+    this.#checkVersion(found);
+  }
+
+  #checkVersion(found: StoredVersion | undefined): void {
+    const version = Number(found?.version ?? 0);
+    if (version === migrations.length) return;
+    const message = `Cannot use the rows in the schema ${this.#schema}: their schema is version ${version}, and this release supports up to version ${migrations.length}. Use a later release`;
+    throw new RowsError('too_new', message, { schema: this.#schema, version });
   }
 
   async #checkName(
@@ -194,8 +240,13 @@ class PostgresRows implements Rows {
     if ((await execute(sql, [table, name, id])).length > 0) throw nameConflict(table, name, id);
   }
 
-  async #find(execute: Query, table: Table, id: string): Promise<Row | undefined> {
-    const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2`;
+  async #find(
+    execute: Query,
+    table: Table,
+    id: string,
+    lock: '' | 'FOR UPDATE' = '',
+  ): Promise<Row | undefined> {
+    const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2 ${lock}`;
     const [row] = await execute<StoredRow>(sql, [table, id]);
     return row && this.#toRow(table, row);
   }
@@ -205,7 +256,7 @@ class PostgresRows implements Rows {
     const [keys, data] = [parseJson(row.keys), parseJson(row.data)];
     if (!keys.ok || !data.ok) throw this.#corruptRow(table, id);
     const found = { keys: keys.value as Row['keys'], data: data.value as Row['data'] };
-    return { id, version, createdAt, updatedAt, ...found };
+    return { id, version, createdAt, updatedAt, ...found, epoch: row.epoch };
   }
 
   #corruptRow(table: Table, id: string): RowsError {
@@ -225,6 +276,8 @@ const rowsErrorCodes: readonly RowsErrorCode[] = [
   'closed',
   'corrupt',
   'too_new',
+  'fenced',
+  'storage_full',
 ];
 
 /** Runs the work and converts database errors to `RowsError`. */

@@ -31,15 +31,33 @@ export const migrations: readonly string[] = [
    CREATE INDEX keys_created ON row_keys (tbl, key, value, created_at, id);
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
+  // Writes of runs carry an epoch. The column has no default, so an earlier release, which inserts
+  // no epoch, cannot write.
+  `ALTER TABLE rows ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
+   ALTER TABLE rows ALTER COLUMN epoch DROP DEFAULT;`,
 ];
 
-interface ListStatement {
+interface Statement {
   readonly sql: string;
   readonly values: readonly unknown[];
 }
 
+/** The SQL of a claim, with its values in order. It returns the row if the epoch was replaced. */
+export function claimSql(
+  schema: string,
+  table: string,
+  id: string,
+  epoch: number,
+  replacing = -1,
+): Statement {
+  const sql = `UPDATE ${schema}.rows SET epoch = $3
+    WHERE tbl = $1 AND id = $2 AND (epoch < $3 OR epoch = $4)
+      AND EXISTS (SELECT 1 FROM ${schema}.version WHERE version = $5) RETURNING *`;
+  return { sql, values: [table, id, epoch, replacing, migrations.length] };
+}
+
 /** The SQL of a list query, with its values in order. */
-export function listSql(schema: string, table: string, query: CompleteQuery): ListStatement {
+export function listSql(schema: string, table: string, query: CompleteQuery): Statement {
   const { where, orderBy, direction, after, limit, offset } = query;
   const values: unknown[] = [];
   const value = (one: unknown) => `$${values.push(one)}`;

@@ -76,6 +76,8 @@ const migrations: readonly string[] = [
    CREATE INDEX keys_created ON row_keys (tbl, key, value, created_at, id);
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
+  // Writes of runs carry an epoch. An earlier release inserts one column less, so it cannot write.
+  'ALTER TABLE rows ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0',
 ];
 
 /** Creates or upgrades the tables. Rejects files of a later version or of another program. */
@@ -95,6 +97,15 @@ function migrate(database: DatabaseSync, path: string): void {
   }
 }
 
+/**
+ * Throws `too_new` if a later release has migrated the file since it was opened. Call it inside of
+ * each writing transaction.
+ */
+export function assertCurrentVersion(database: DatabaseSync, path: string): void {
+  const version = Number(queryValue(database, 'PRAGMA user_version'));
+  if (version !== migrations.length) throw laterVersion(path, version);
+}
+
 function readVersion(database: DatabaseSync, path: string): number {
   const version = Number(queryValue(database, 'PRAGMA user_version'));
   const isOurs = queryValue(database, 'PRAGMA application_id') === applicationId;
@@ -102,11 +113,13 @@ function readVersion(database: DatabaseSync, path: string): number {
     const message = `Cannot open ${path}: it is the database of another program. Choose another path`;
     throw new RowsError('storage', message, { path });
   }
-  if (version > migrations.length) {
-    const message = `Cannot open ${path}: its schema is version ${version}, and this release supports up to version ${migrations.length}. Use a later release`;
-    throw new RowsError('too_new', message, { path, version });
-  }
+  if (version > migrations.length) throw laterVersion(path, version);
   return version;
+}
+
+function laterVersion(path: string, version: number): RowsError {
+  const message = `Cannot use the rows in ${path}: their schema is version ${version}, and this release supports up to version ${migrations.length}. Use a later release`;
+  return new RowsError('too_new', message, { path, version });
 }
 
 /** The single value that a query returns. */

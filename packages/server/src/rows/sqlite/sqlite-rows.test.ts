@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -73,6 +73,42 @@ describe('a file of rows', () => {
     );
     expect(() => sqliteRows({ path: text })).toThrow(/not a database/);
     expect(() => sqliteRows({ path: join(folder, 'no', 'folder.db') })).toThrow(/cannot be opened/);
+  });
+
+  test('21.A: of version 1 is migrated and keeps everything, and an earlier release cannot write to it', async () => {
+    const path = newPath();
+    copyFileSync(new URL('../../../fixtures/rows/version-1.db', import.meta.url), path);
+    const earlier = new DatabaseSync(path);
+    const before = earlier.prepare('SELECT * FROM rows ORDER BY tbl, id').all();
+    const rows = sqliteRows({ path });
+    expect(await rows.get('tasks', 'task-1')).toMatchObject({
+      ...{ version: 2, epoch: 0, createdAt: 1_763_200_000_001, updatedAt: 1_763_200_000_004 },
+      ...{ keys: { name: 'order-task-1' }, data: { status_reason: 'second version' } },
+    });
+    const shown = await rows.list('tasks', { where: { is_shown: 'yes' } });
+    expect(shown.map(({ id }) => id)).toEqual(['task-1', 'task-2']);
+    const after = earlier.prepare('SELECT * FROM rows ORDER BY tbl, id').all();
+    expect(after).toEqual(before.map((row) => ({ ...row, epoch: 0 })));
+    const put = 'INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)';
+    expect(() => earlier.prepare(put)).toThrow(/8 columns but 7 values/);
+    earlier.close();
+    expect(
+      (await rows.put('tasks', { id: 'task-1', keys: {}, data: {} }, { epoch: 4 })).epoch,
+    ).toBe(4);
+    await rows.close();
+  });
+
+  test('21.A: that a later release migrates while it is open takes no more writes', async () => {
+    const path = newPath();
+    const rows = sqliteRows({ path });
+    await rows.put('tasks', { id: 'a', keys: {}, data: {} });
+    const later = new DatabaseSync(path);
+    later.exec('PRAGMA user_version = 99');
+    later.close();
+    const put = rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
+    await expect(put).rejects.toMatchObject({ code: 'too_new', message: /version 99/ });
+    await expect(rows.claim('tasks', 'a', 1)).rejects.toMatchObject({ code: 'too_new' });
+    await rows.close();
   });
 
   test('lists by a key from its index, without sorting', async () => {

@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
 import {
+  type ClaimOptions,
+  fencedRow,
   nameConflict,
   type PutOptions,
   type Row,
@@ -13,8 +15,14 @@ import {
   type Table,
   versionConflict,
 } from '../../contract/rows.ts';
-import { type CompleteQuery, checkRow, completeQuery } from '../row-query.ts';
-import { openDatabase } from './open-database.ts';
+import {
+  type CompleteQuery,
+  checkEpoch,
+  checkRow,
+  completeQuery,
+  isClaimed,
+} from '../row-query.ts';
+import { assertCurrentVersion, openDatabase } from './open-database.ts';
 
 /** Options of `sqliteRows`. */
 export interface SqliteRowsOptions {
@@ -81,6 +89,7 @@ class SqliteRows implements Rows {
     options: PutOptions = {},
   ): Promise<Row> {
     checkRow(table, row);
+    checkEpoch(table, options.epoch);
     return this.#run(() => this.#write(table, () => this.#put(table, row, options)));
   }
 
@@ -92,6 +101,24 @@ class SqliteRows implements Rows {
         return this.#prepare(sql).run(table, id).changes > 0;
       }),
     );
+  }
+
+  async claim(
+    table: Table,
+    id: string,
+    epoch: number,
+    { replacing }: ClaimOptions = {},
+  ): Promise<Row | undefined> {
+    checkEpoch(table, epoch);
+    return this.#run(() => {
+      const before = isId(id) ? this.#find(table, id) : undefined;
+      if (before === undefined || !isClaimed(before.epoch, epoch, replacing)) return before;
+      return this.#inTransaction(() => {
+        const sql = `UPDATE rows SET epoch = ?3 WHERE tbl = ?1 AND id = ?2 AND (epoch < ?3 OR epoch = ?4)`;
+        this.#prepare(sql).run(table, id, epoch, replacing ?? -1);
+        return this.#find(table, id);
+      });
+    });
   }
 
   async stamp(table: Table): Promise<string> {
@@ -112,13 +139,16 @@ class SqliteRows implements Rows {
     const version = before?.version ?? 0;
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, id, ifVersion, version);
+    const epoch = before?.epoch ?? 0;
+    const { epoch: own = epoch } = options;
+    if (own < epoch) throw fencedRow(table, id, own, epoch);
     this.#checkName(table, id, keys['name']);
     const now = this.#clock.now();
     const createdAt = before?.createdAt ?? now;
     const updatedAt = Math.max(now, before?.updatedAt ?? now);
     const json = [JSON.stringify(keys), JSON.stringify(data)] as const;
-    this.#prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)').run(
-      ...[table, id, version + 1, createdAt, updatedAt, ...json],
+    this.#prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+      ...[table, id, version + 1, createdAt, updatedAt, ...json, own],
     );
     this.#prepare('DELETE FROM row_keys WHERE tbl = ? AND id = ?').run(table, id);
     const insert = this.#prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
@@ -153,6 +183,7 @@ class SqliteRows implements Rows {
       updatedAt: Number(row['updated_at']),
       keys: keys.value as Row['keys'],
       data: data.value as Row['data'],
+      epoch: Number(row['epoch']),
     };
   }
 
@@ -174,6 +205,7 @@ class SqliteRows implements Rows {
   #inTransaction<T>(work: () => T): T {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
+      assertCurrentVersion(this.#database, this.#path);
       const value = work();
       this.#database.exec('COMMIT');
       return value;
@@ -233,7 +265,7 @@ const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorM
   [8, ['storage', 'it is read-only; grant write permission for the file and its folder']],
   [10, ['storage', 'the disk reported an error; check the disk']],
   [11, damaged],
-  [13, ['storage', 'the disk is full; free some space']],
+  [13, ['storage_full', 'the disk is full. Nothing of this write was stored; make room']],
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [26, ['corrupt', 'it is not a database; check the path']],

@@ -18,6 +18,7 @@ export const putCases: readonly RowSpec[] = [
         version: 1,
         createdAt: clock.time,
         updatedAt: clock.time,
+        epoch: 0,
       });
       assert.deepEqual(await rows.get('tasks', 'a'), put);
       assert.equal(await rows.get('agents', 'a'), undefined);

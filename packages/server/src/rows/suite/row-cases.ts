@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { epochCases } from './epoch-cases.ts';
 import { listCases } from './list-cases.ts';
 import { putCases } from './put-cases.ts';
 import { type RowCase, type RowSpec, type RowSubject, rejectsWith, toCase } from './row-case.ts';
@@ -12,6 +13,7 @@ const sharedCases: readonly RowSpec[] = [
       await rejectsWith('closed', rows.get('tasks', 'a'));
       await rejectsWith('closed', rows.list('tasks'));
       await rejectsWith('closed', rows.put('tasks', { id: 'a', keys: {}, data: {} }));
+      await rejectsWith('closed', rows.claim('tasks', 'a', 1));
       await rejectsWith('closed', rows.delete('tasks', 'a'));
     },
   },
@@ -67,7 +69,7 @@ const sharedCases: readonly RowSpec[] = [
   },
 ];
 
-const specs: readonly RowSpec[] = [...putCases, ...listCases, ...sharedCases];
+const specs: readonly RowSpec[] = [...putCases, ...epochCases, ...listCases, ...sharedCases];
 
 /**
  * Returns the test cases that every `Rows` implementation must pass. They work with any test

@@ -47,8 +47,11 @@ export function taskUpdatedFrame(view: ViewName, task: Task): string {
   }
 }
 
-/** The last frame of a stream. A client that reads it does not need to reconnect. */
-export function endFrameText(view: ViewName, reason: string): string {
+/**
+ * The last frame of a stream. A client that reads it does not need to reconnect. `isRunLeft`: the log
+ * has an open run that nobody drives.
+ */
+export function endFrameText(view: ViewName, reason: string, isRunLeft: boolean): string {
   switch (view) {
     case 'updates':
     case 'ui':
@@ -56,10 +59,11 @@ export function endFrameText(view: ViewName, reason: string): string {
       return encodeComment(`end ${reason}`);
     case 'records':
     case 'events':
-      return encodeFrame(endEvent(reason));
+      return encodeFrame(endEvent(reason, isRunLeft));
   }
 }
 
-function endEvent(reason: string): Frame {
-  return { event: 'end', data: JSON.stringify({ reason }) };
+function endEvent(reason: string, isRunLeft: boolean): Frame {
+  const data = { reason, ...(isRunLeft && { is_run_live: false }) };
+  return { event: 'end', data: JSON.stringify(data) };
 }

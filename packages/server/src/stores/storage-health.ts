@@ -1,0 +1,105 @@
+import { type Ids, isMillraceError, type SessionId, sessionId } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import type { Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+
+interface StorageHealthOptions {
+  readonly log: Log;
+  readonly rows: Rows;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly onDiagnostic: (problem: string) => void;
+}
+
+/** Why writes fail, in words that clients may see. */
+type Failure = 'its storage is full' | 'its storage refuses writes';
+
+/** Codes of a store whose writes fail. */
+const failures: Readonly<Record<string, Failure>> = {
+  storage_full: 'its storage is full',
+  storage: 'its storage refuses writes',
+};
+
+/** While writes fail, they are tried again at most this often. */
+const probeMs = 1000;
+/** Large enough that it does not fit into the rest of a page or of a full disk. */
+const probeText = 'x'.repeat(2 ** 16);
+
+/**
+ * Whether the stores accept writes. A failed write is reported here. From then on the server is not
+ * ready, until a write of some size succeeds. Nothing is written while no write has failed.
+ */
+export class StorageHealth {
+  readonly #options: StorageHealthOptions;
+  readonly #session: SessionId;
+  #failure: Failure | undefined;
+  #probing: Promise<void> | undefined;
+  #probedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: StorageHealthOptions) {
+    this.#options = options;
+    this.#session = sessionId(`probe-${options.ids.session()}`);
+  }
+
+  /** Reports any error. One that is not about the storage has no effect. */
+  report(error: unknown): void {
+    const failure = failureOf(error);
+    if (failure === undefined) return;
+    const isNew = this.#failure !== failure;
+    this.#failure = failure;
+    if (!isNew) return;
+    const why = error instanceof Error ? error.message : '';
+    this.#options.onDiagnostic(`The server is not ready: ${failure}. ${why}`);
+  }
+
+  /** Throws `unavailable` while writes fail. At most once per second it tries to write. */
+  async assertWritable(): Promise<void> {
+    if (this.#failure === undefined) return;
+    const now = this.#options.clock.now();
+    const isDue = Math.abs(now - this.#probedAt) >= probeMs;
+    if (isDue && this.#probing === undefined) {
+      this.#probedAt = now;
+      this.#probing = this.#probe().finally(() => {
+        this.#probing = undefined;
+      });
+    }
+    await this.#probing;
+    const reason = this.#failure;
+    if (reason === undefined) return;
+    const message = `The server is not ready: ${reason}. Make room or repair the storage; nothing that was stored is lost`;
+    throw new ServerError(
+      'unavailable',
+      message,
+      {},
+      { details: { reason }, retryAfterMs: probeMs },
+    );
+  }
+
+  /** Writes to both stores, and removes what it wrote. */
+  async #probe(): Promise<void> {
+    const { log, rows, onDiagnostic } = this.#options;
+    const id = this.#session;
+    try {
+      const driver = await log.open(id, { holder: 'a check of the storage', takeOver: true });
+      const fact = { type: 'aborted', reason: probeText } as const;
+      await driver.append([{ turn: 0, attempt: 0, fact }]);
+      await driver.release();
+      await log.delete(id);
+      await rows.put('spans', { id, keys: {}, data: { probeText } });
+      await rows.delete('spans', id);
+      this.#failure = undefined;
+      onDiagnostic('The server is ready: its storage accepts writes again');
+    } catch (error) {
+      this.report(error);
+    }
+  }
+}
+
+/** An error of the storage can be the cause of another error. */
+function failureOf(error: unknown): Failure | undefined {
+  for (let one = error, depth = 0; isMillraceError(one) && depth < 5; one = one.cause, depth++) {
+    const found = failures[one.code];
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,176 @@
+import { createAgent, defineTool } from '@millrace/agent';
+import { type Part, sessionId, toolCallId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import type { Provider } from '@millrace/providers';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Rows } from '../contract/rows.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { memoryRows } from '../rows/memory-rows.ts';
+import {
+  agentText,
+  createTaskHarness,
+  eventually,
+  type TaskHarness,
+  textsOf,
+  userText,
+} from '../testing/servers/task-harness.ts';
+
+/** Two servers with the same stores. The agent of `stale` holds its run in a tool until `wake`. */
+async function twoServers() {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const [held, started] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+  let isFirst = true;
+  const hold = defineTool({
+    ...{ name: 'hold', description: 'Holds', input: z.object({}), replay: 'safe' },
+    execute: async () => {
+      if (!isFirst) return 'Done at once';
+      isFirst = false;
+      started.resolve();
+      return held.promise;
+    },
+  });
+  const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'hold', arguments: '{}' };
+  const agents = (ofLog: Log): readonly ServedAgent[] => {
+    const script = [{ content: { parts: [call as Part] } }, 'Finished', 'Finished again'];
+    const agent = createAgent({ provider: scriptedProvider(script), tools: [hold], log: ofLog });
+    return [{ type: 'loop', name: 'looper', agent }];
+  };
+  const options = { log, rows, watchMs: 5, leaseWaitMs: 5 };
+  const stale = await createTaskHarness(agents, { ...options, watchMs: 1e9 });
+  const { id } = await stale.newTask('looper');
+  await stale.service.tasks.sendEvent(await stale.idOf('looper'), {
+    ...{ task_id: id, content: userText('Go') },
+  });
+  await started.promise;
+  const next = await createTaskHarness(agents, options);
+  /** The lease of the stale server expires, and the next one takes over. */
+  const expire = async () => (await log.open(sessionId(id), { takeOver: true })).release();
+  const texts = async () => textsOf(await next.messages(id));
+  return { log, rows, id, stale, next, expire, texts, wake: () => held.resolve('Let go') };
+}
+
+/** Waits until the server has nothing more to write. */
+const settled = ({ service }: TaskHarness) => service.close();
+
+/** Rows whose puts wait until `release`, like those of a server that is suspended. */
+function suspendedRows(rows: Rows) {
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const held: Rows = {
+    get: (...which) => rows.get(...which),
+    list: (...which) => rows.list(...which),
+    claim: (...which) => rows.claim(...which),
+    delete: (...which) => rows.delete(...which),
+    close: () => rows.close(),
+    async put(table, row, options) {
+      if (table === 'tasks' && row.keys['status'] === 'FAILED') {
+        reached.resolve();
+        await released.promise;
+      }
+      return rows.put(table, row, options);
+    },
+  };
+  return { held, reached: reached.promise, release: () => released.resolve() };
+}
+
+const failing = {
+  content: { parts: ['Nothing'] },
+  fault: { type: 'error', after: 0, error: 'auth' },
+} as const;
+
+/** An agent loop that fails at its first request and answers the next one. */
+const failsOnce = (provider: Provider) => (log: Log) =>
+  [{ type: 'loop', name: 'looper', agent: createAgent({ provider, log }) }] as const;
+
+describe('21.A: a server whose run was taken over', () => {
+  test('21.A: does not change the row of the task when it wakes up', async () => {
+    const { log, id, stale, next, expire, texts, wake } = await twoServers();
+    await expire();
+    await eventually(async () => (await texts()).includes('Finished'));
+    await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
+    wake();
+    await settled(stale);
+    expect(await next.task(id)).toMatchObject({ status: 'RUNNING', status_reason: 'Task created' });
+  });
+
+  test('21.A: does not change it either while the next server still runs', async () => {
+    const { log, id, stale, next, expire, wake } = await twoServers();
+    const other = await log.open(sessionId(id), { takeOver: true, holder: 'the next server' });
+    wake();
+    await settled(stale);
+    expect(await next.task(id)).toMatchObject({ status: 'RUNNING', status_reason: 'Task created' });
+    await other.release();
+    await expire();
+  });
+
+  test('21.A: keeps the waiting request, which gets the answer of the next server', async () => {
+    const { id, stale, expire, texts, wake, log } = await twoServers();
+    const answer = await stale.send('looper', id, 'And then?');
+    await expire();
+    wake();
+    await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
+    expect(textsOf(await answer.messages())).toEqual(['Finished again']);
+    expect(await texts()).toContain('Finished');
+  });
+});
+
+test('21.A: a server that is suspended before it stores a failure does not store it later', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const { held, reached, release } = suspendedRows(rows);
+  const provider = scriptedProvider([failing, 'Better']);
+  const options = { log, watchMs: 1e9 };
+  const stale = await createTaskHarness(failsOnce(provider), { ...options, rows: held });
+  const next = await createTaskHarness(failsOnce(provider), { ...options, rows });
+  const { id } = await stale.newTask('looper');
+  (await stale.send('looper', id, 'Go')).messages().catch(() => {});
+  await reached;
+  expect(textsOf(await (await next.send('looper', id, 'Again')).messages())).toEqual(['Better']);
+  release();
+  await settled(stale);
+  expect((await next.task(id)).status).toBe('RUNNING');
+});
+
+test('21.A: a log that was replaced by an older copy can change the row of its tasks', async () => {
+  const rows = memoryRows();
+  const agents = failsOnce(scriptedProvider([failing]));
+  const before = await createTaskHarness(agents, { rows, watchMs: 1e9 });
+  const { id } = await before.newTask('looper');
+  await rows.claim('tasks', id, 1_000_000);
+  const answer = await before.send('looper', id, 'Go');
+  await expect(answer.messages()).rejects.toThrow();
+  await settled(before);
+  expect(await rows.get('tasks', id)).toMatchObject({
+    ...{ keys: { status: 'FAILED' }, epoch: expect.toSatisfy((epoch) => epoch < 1_000_000) },
+  });
+});
+
+test('21.A: a sync agent whose answer was taken over does not change the row', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const held = Promise.withResolvers<void>();
+  let isFirst = true;
+  const agent: ServedAgent = {
+    ...{ type: 'sync', name: 'agent' },
+    async onMessage() {
+      const holds = isFirst;
+      isFirst = false;
+      if (holds) await held.promise;
+      return agentText('Here');
+    },
+  };
+  const options = { log, rows, watchMs: 1e9, leaseWaitMs: 5 };
+  const [stale, next] = [
+    await createTaskHarness([agent], options),
+    await createTaskHarness([agent], options),
+  ];
+  const { id } = await stale.newTask('agent');
+  const lost = (await stale.send('agent', id, 'Go')).messages();
+  lost.catch(() => {});
+  await (await log.open(sessionId(id), { takeOver: true })).release();
+  expect(textsOf(await (await next.send('agent', id, 'Hi')).messages())).toEqual(['Here']);
+  expect((await next.task(id)).status).toBe('RUNNING');
+  held.resolve();
+  await expect(lost).rejects.toMatchObject({ details: { reason: 'interrupted' } });
+  await settled(stale);
+  expect((await next.task(id)).status).toBe('RUNNING');
+});
