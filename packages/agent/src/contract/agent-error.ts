@@ -17,10 +17,10 @@ export type AgentErrorCode =
   | 'not_understood'
   /** The current turn has no such call. */
   | 'no_such_call'
-  /** The call has another output already. */
-  | 'already_answered'
   /** The call is decided, or its run has ended. `place.decision` says what was decided. */
   | 'already_decided'
+  /** The call has another output already. */
+  | 'already_answered'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'

@@ -4,7 +4,6 @@ import {
   emptyState,
   type FoldState,
   type Item,
-  isMillraceError,
   type LogRecord,
   type NewBytes,
   type OnStep,
@@ -15,7 +14,7 @@ import {
   toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { wait } from '../abortable.ts';
+import type { ChildLink } from '../calls/child-link.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
@@ -47,7 +46,6 @@ import {
   runEvents,
 } from '../views/run-views.ts';
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
-import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
@@ -57,7 +55,6 @@ import {
   itemIdUsed,
   noOutput,
   notUnderstood,
-  outcomeUnknown,
   runLeft,
   withStoredPart,
 } from './run-errors.ts';
@@ -87,9 +84,6 @@ interface LiveRunOptions {
 
 /** How long a run that is left waits for running calls. */
 const leaveGraceMs = 2000;
-/** How long a sub-agent that continues waits for the lease of the process before it. */
-const maxHeldMs = 60_000;
-const heldPollMs = 250;
 
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work,
@@ -248,19 +242,8 @@ export class LiveRun implements Run {
     const { parent, signal } = this.#options;
     const open = () => openSession(this.#settings, this.session, parent === undefined);
     if (!parent?.isContinued) return open();
-    // A sub-agent on the caller's log that has no session was never started.
-    if (log !== parent.log && (await log.info(this.session)) === undefined)
-      throw outcomeUnknown(this.session);
-    const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
-    for (let waitedMs = 0; ; waitedMs += heldPollMs) {
-      try {
-        return await open();
-      } catch (error) {
-        const isHeld = isMillraceError(error) && error.code === 'held';
-        if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
-        await wait(clock, heldPollMs, stopped);
-      }
-    }
+    const { openContinued } = await import('../calls/child-link.ts');
+    return openContinued(open, { log, clock, parent, signal, session: this.session });
   }
 
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
@@ -272,8 +255,8 @@ export class LiveRun implements Run {
     // The result of a sub-agent that continues is that of its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
-    this.#tools = () => context.settings.tools;
     this.#parks = () => context.settings.whileAsking === 'park';
+    this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
       flushCommands: () => this.#commands.flush(journal),
@@ -407,7 +390,7 @@ export class LiveRun implements Run {
 
   /** Only sub-agents have a caller, so the code loads on demand. */
   async #linkWith(parent: ParentCall, journal: () => SessionJournal): Promise<ChildLink> {
-    const { ChildLink } = await import('./child-link.ts');
+    const { ChildLink } = await import('../calls/child-link.ts');
     const { session } = this;
     const agent = () => journal().loop.agent ?? this.#settings.name;
     const decide = (decision: Decision, key: string) => this.#commands.submit(decision, key);

@@ -41,16 +41,16 @@ export async function answerApprovals(
   const outputs = given.filter(({ callId }) => awaited.some((one) => one.toolCallId === callId));
   const ran = new Set(outputs.map(({ callId }) => callId));
   const answeredCalls = new Set([...answers.map(({ callId }) => callId), ...ran]);
+  const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
+  // A repeated answer continues the message. Another answer than the one that counts is refused.
+  for (const answer of answers)
+    if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
   for (const { callId, output, error } of outputs) {
     const isOpen = isPending(now.fold, new Set([callId]));
     const result = error === undefined ? { output: output ?? null } : { error };
     const command = { type: 'tool_output', tool_call_id: callId, by: 'chat', ...result } as const;
     if (isOpen) await service.tasks.submit(taskId, command, { trace });
   }
-  const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
-  // A repeated answer continues the message. Another answer than the one that counts is refused.
-  for (const answer of answers)
-    if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
   for (const answer of open) await service.tasks.submit(taskId, commandOf(answer), { trace });
   const opening = restateFrom(pendingState.fold, answers, shownId ?? messageId(pendingState.fold));
   return { from: pendingState, opening: hideCalls(opening, ran), answeredCalls };
