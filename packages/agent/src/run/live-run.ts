@@ -51,13 +51,7 @@ import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
 import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import {
-  itemIdUsed,
-  noOutput,
-  notUnderstood,
-  runLeft,
-  withStoredPart,
-} from './run-errors.ts';
+import { itemIdUsed, noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
