@@ -23,6 +23,7 @@ import { AgentError } from './contract/agent-error.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
+import type { PendingCall, StepInfo } from './contract/pending-call.ts';
 import type {
   ApprovalDecision,
   CacheOption,
@@ -31,12 +32,10 @@ import type {
   Guardrail,
   Instructions,
   Limits,
-  PendingCall,
   PreparedStep,
   RequestOptions,
   RetrySettings,
   Settings,
-  StepInfo,
   StepTools,
   StepToPrepare,
   StopCondition,

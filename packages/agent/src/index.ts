@@ -42,6 +42,7 @@ export type {
   UnfinishedResult,
 } from './contract/run.ts';
 export { RunError, type RunErrorCode } from './contract/run-error.ts';
+export type { PendingCall, StepInfo } from './contract/pending-call.ts';
 export type {
   Approval,
   ApprovalDecision,
@@ -53,11 +54,9 @@ export type {
   GuardrailStep,
   Instructions,
   Limits,
-  PendingCall,
   PreparedStep,
   RequestOptions,
   RetrySettings,
-  StepInfo,
   StepTools,
   StepToPrepare,
   StopCheck,

@@ -3,7 +3,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from './contract/agent.ts';
-import type { StepInfo } from './contract/settings.ts';
+import type { StepInfo } from './contract/pending-call.ts';
 import type { ToolContext } from './contract/tool.ts';
 import { createAgent } from './create-agent.ts';
 import { requestAt } from './history/request-at.ts';

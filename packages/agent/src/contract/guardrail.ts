@@ -1,5 +1,5 @@
-import type { Item, JsonValue, Part } from '@millrace/core';
-import type { GuardrailStep, PendingCall } from './settings.ts';
+import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
+import type { PendingCall, StepInfo } from './pending-call.ts';
 import type { Tool } from './tool.ts';
 
 /** The content is fine. */

@@ -1,37 +1,12 @@
-import type {
-  Cost,
-  GuardrailPlace,
-  Ids,
-  Item,
-  JsonObject,
-  JsonValue,
-  LogRecord,
-  SessionId,
-  ToolCallPart,
-} from '@millrace/core';
+import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Observer } from './observer.ts';
+import type { PendingCall, StepInfo } from './pending-call.ts';
 import type { Tool, ValidationResult } from './tool.ts';
-import type { ParsedToolInput } from './typed-tools.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
-
-/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
-export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
-  ? {
-      /** The name of the tool. */
-      readonly name: Tools['name'];
-      /** The call as the model made it. */
-      readonly call: ToolCallPart;
-      readonly tool: Tools;
-      /** The validated input that the tool will get. */
-      readonly input: ParsedToolInput<Tools>;
-      /** One line for the user: what the call is about to do. */
-      readonly summary: string;
-    }
-  : never;
 
 /** The return value of an `approve` policy. */
 export type ApprovalDecision =
@@ -87,42 +62,6 @@ export interface Settings {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
-}
-
-/** The run and step for which a function of the agent is called. */
-export interface StepInfo<Context = unknown> {
-  /**
-   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
-   * has none.
-   */
-  readonly context: Context;
-  readonly session: SessionId;
-  /** The turn of the session. */
-  readonly turn: number;
-}
-
-/** The step in which a guardrail checks something, and the signal that ends the check. */
-export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
-  /** Aborts when the check takes longer than `timeoutMs`, or when the run stops. */
-  readonly signal: AbortSignal;
-}
-
-/**
- * A check of the input, the output or the tool calls of an agent. Create it with `inputGuardrail`,
- * `outputGuardrail` or `toolGuardrail`.
- */
-export interface Guardrail<Context = unknown> {
-  readonly name: string;
-  readonly on: GuardrailPlace;
-  readonly timeoutMs: number;
-  /** True if answers are held back until the check has passed them. */
-  readonly hold: boolean;
-  /** True in a replay, if answers were held back. Only the verdicts are then written again. */
-  readonly wasHeld?: boolean | undefined;
-  /** The names of the tools whose calls are checked. Undefined: all tools. */
-  readonly tools: readonly string[] | undefined;
-  /** Only for the compiler: the functions of the options have the types of what they check. */
-  check(checked: never, step: GuardrailStep<Context>): unknown;
 }
 
 /**

@@ -15,7 +15,7 @@ import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.t
 import { toItems } from '../input/run-input.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
-import type { SessionJournal } from './journal.ts';
+import type { SessionJournal } from '../session/journal.ts';
 import { alreadyDecided, runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {

@@ -14,8 +14,7 @@ import {
   toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import type { ChildLink } from '../calls/child-link.ts';
-import { StepToolbox } from '../context/step-toolbox.ts';
+import { StepToolbox } from '../context/step-tools.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
@@ -47,9 +46,9 @@ import {
 } from '../views/run-views.ts';
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
 import { CommandSender } from './command-sender.ts';
-import { receiveForeignRecords, SessionJournal } from './journal.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { RunLoop } from './loop.ts';
-import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
+import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { itemIdUsed, noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
 
@@ -78,7 +77,6 @@ interface LiveRunOptions {
 
 /** How long a run that is left waits for running calls. */
 const leaveGraceMs = 2000;
-
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work,
  * starts the run, drives the loop and closes the session. Commands go through the log, like those
@@ -213,7 +211,10 @@ export class LiveRun implements Run {
     try {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
-      const { driver: opened, from } = await this.#open();
+      const { signal } = this.#options;
+      const { driver: opened, from } = await openSession(this.#settings, this.session, {
+        ...{ parent, signal },
+      });
       driver = opened;
       this.#epoch.resolve(driver.epoch);
       result = await this.#drive(driver, from);
@@ -228,16 +229,6 @@ export class LiveRun implements Run {
     }
     parent?.end(result.stop, this.#link?.asked ?? []);
     return result;
-  }
-
-  /** Opens the session. The lease of a process that died may take a while to expire. */
-  async #open(): Promise<DrivenSession> {
-    const { log, clock } = this.#settings;
-    const { parent, signal } = this.#options;
-    const open = () => openSession(this.#settings, this.session, parent === undefined);
-    if (!parent?.isContinued) return open();
-    const { openContinued } = await import('../calls/child-link.ts');
-    return openContinued(open, { log, clock, parent, signal, session: this.session });
   }
 
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {

@@ -11,7 +11,7 @@ import {
   settingsOf,
   settingsWhileAsking,
 } from '../run/agent-registry.ts';
-import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
 import { type HeldSession, openHeldSession } from './claim.ts';
