@@ -20,6 +20,7 @@ import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, AgentRunOptions, ContextOption, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
+import type { Guardrail } from './contract/guardrail.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
@@ -29,7 +30,6 @@ import type {
   CacheOption,
   Compaction,
   ContextFilter,
-  Guardrail,
   Instructions,
   Limits,
   PreparedStep,

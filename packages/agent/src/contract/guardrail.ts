@@ -2,6 +2,12 @@ import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
 import type { PendingCall, StepInfo } from './pending-call.ts';
 import type { Tool } from './tool.ts';
 
+/** The step in which a guardrail checks something, and the signal that ends the check. */
+export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
+  /** Aborts when the check takes longer than `timeoutMs`, or when the run stops. */
+  readonly signal: AbortSignal;
+}
+
 /** The content is fine. */
 export type PassVerdict = 'pass';
 
@@ -109,4 +115,22 @@ export interface ToolGuardrailOptions<Tools extends Tool = Tool, Context = unkno
     call: PendingCall<Tools>,
     step: GuardrailStep<Context>,
   ): Returns<PassVerdict | StopVerdict | AskVerdict | ChangeVerdict<JsonValue>>;
+}
+
+/**
+ * A check of the input, the output or the tool calls of an agent. Create it with `inputGuardrail`,
+ * `outputGuardrail` or `toolGuardrail`.
+ */
+export interface Guardrail<Context = unknown> {
+  readonly name: string;
+  readonly on: GuardrailPlace;
+  readonly timeoutMs: number;
+  /** True if answers are held back until the check has passed them. */
+  readonly hold: boolean;
+  /** True in a replay, if answers were held back. Only the verdicts are then written again. */
+  readonly wasHeld?: boolean | undefined;
+  /** The names of the tools whose calls are checked. Undefined: all tools. */
+  readonly tools: readonly string[] | undefined;
+  /** Only for the compiler: the functions of the options have the types of what they check. */
+  check(checked: never, step: GuardrailStep<Context>): unknown;
 }

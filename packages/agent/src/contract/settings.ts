@@ -1,6 +1,7 @@
 import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
+import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { PendingCall, StepInfo } from './pending-call.ts';
 import type { Tool, ValidationResult } from './tool.ts';

@@ -1,11 +1,11 @@
 import type { GuardrailPlace, OptionNames } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 import type {
+  Guardrail,
   InputGuardrailOptions,
   OutputGuardrailOptions,
   ToolGuardrailOptions,
 } from '../contract/guardrail.ts';
-import type { Guardrail } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { assertKnownOptions } from '../known-options.ts';
 

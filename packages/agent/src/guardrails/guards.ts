@@ -18,10 +18,9 @@ import { Approvals } from '../calls/approvals.ts';
 import { prepareCall } from '../calls/prepare-call.ts';
 import { denialText } from '../calls/tool-result.ts';
 import { contextItems, offeredTools } from '../context/build-request.ts';
-import type { CheckedInput } from '../contract/guardrail.ts';
+import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { Guardrail } from '../contract/settings.ts';
 import { itemDrafts, responseFinished } from '../state/drafts.ts';
 import { joinText } from '../views/run-views.ts';
 import {

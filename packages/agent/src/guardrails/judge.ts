@@ -8,8 +8,8 @@ import {
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import { AgentError } from '../contract/agent-error.ts';
+import type { Guardrail } from '../contract/guardrail.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { Guardrail } from '../contract/settings.ts';
 
 /** The checked verdict of a guardrail. `to` is not checked yet. */
 export type Verdict =

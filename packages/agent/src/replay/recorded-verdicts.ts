@@ -1,5 +1,5 @@
 import type { GuardrailFact, ItemId, JsonValue, LogRecord, Part } from '@millrace/core';
-import type { Guardrail } from '../contract/settings.ts';
+import type { Guardrail } from '../contract/guardrail.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 

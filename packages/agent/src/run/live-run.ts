@@ -16,7 +16,7 @@ import {
 import type { Driver } from '@millrace/log';
 import { StepToolbox } from '../context/step-tools.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
@@ -45,6 +45,7 @@ import {
   runEvents,
 } from '../views/run-views.ts';
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
+import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { RunLoop } from './loop.ts';
@@ -253,7 +254,7 @@ export class LiveRun implements Run {
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
-      'toolCallId' in command ? command.toolCallId : [],
+      isAnswer(command) ? command.toolCallId : [],
     );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
@@ -375,7 +376,7 @@ export class LiveRun implements Run {
 
   /** Only sub-agents have a caller, so the code loads on demand. */
   async #linkWith(parent: ParentCall, journal: () => SessionJournal): Promise<ChildLink> {
-    const { ChildLink } = await import('../calls/child-link.ts');
+    const { ChildLink } = await import('./child-link.ts');
     const { session } = this;
     const agent = () => journal().loop.agent ?? this.#settings.name;
     const decide = (decision: Decision, key: string) => this.#commands.submit(decision, key);
@@ -473,6 +474,13 @@ interface OpenedSession {
   /** The session state before the run. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
+}
+
+type CallAnswer = Decision | OutputCommand;
+
+/** True for commands that a call waits for. */
+function isAnswer(command: QueuedCommand['command']): command is CallAnswer {
+  return ['approve', 'deny', 'tool_output'].includes(command.type);
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };

@@ -1,19 +1,7 @@
-import {
-  type ChildAttempt,
-  type Fact,
-  isMillraceError,
-  type LogRecord,
-  type SessionId,
-  type ToolCallId,
-  type Usage,
-} from '@millrace/core';
-import type { Log } from '@millrace/log';
-import type { Clock } from '@millrace/providers';
-import { wait } from '../abortable.ts';
+import type { ChildAttempt, Fact, LogRecord, SessionId, ToolCallId, Usage } from '@millrace/core';
 import type { Decision } from '../contract/command.ts';
 import type { ChildAnswer, ChildQuestion, ParentCall } from '../contract/parent-call.ts';
 import type { Journal } from '../contract/run-context.ts';
-import { outcomeUnknown } from '../run/run-errors.ts';
 import { callsOfTurn } from '../state/turn-calls.ts';
 
 interface ChildLinkOptions {
@@ -130,36 +118,5 @@ export class ChildLink {
   #noteAnswer(fact: Extract<Fact, { readonly type: 'approval_answered' }>): Promise<void> {
     const { toolCallId, decision, reason, by, input } = fact;
     return this.#options.parent.noteAnswer(toolCallId, { decision, reason, by, input });
-  }
-}
-
-interface ContinuedOptions {
-  readonly parent: ParentCall;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly session: SessionId;
-  readonly signal: AbortSignal | undefined;
-}
-
-/** How long a sub-agent that continues waits for the lease of the process before it. */
-const maxHeldMs = 60_000;
-const heldPollMs = 250;
-
-/** Opens the session of a sub-agent that continues. The lease of a dead process takes a while to expire. */
-export async function openContinued<T>(
-  open: () => Promise<T>,
-  { parent, log, clock, session, signal }: ContinuedOptions,
-): Promise<T> {
-  // A sub-agent on the caller's log that has no session was never started.
-  if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);
-  const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
-  for (let waitedMs = 0; ; waitedMs += heldPollMs) {
-    try {
-      return await open();
-    } catch (error) {
-      const isHeld = isMillraceError(error) && error.code === 'held';
-      if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
-      await wait(clock, heldPollMs, stopped);
-    }
   }
 }
