@@ -6,7 +6,8 @@ import { testToken } from './testing/servers/test-server.ts';
 // what a client sends.
 
 const tokens = [testToken('operator')];
-const create = (options: object) => createServer({ tokens, ...(options as Partial<ServerOptions>) });
+const create = (options: object) =>
+  createServer({ tokens, ...(options as Partial<ServerOptions>) });
 
 test.each([
   { limits: { maxBodyBytes: Number('1 MB') } },

@@ -7,7 +7,8 @@ import {
   type ToolCallId,
   type ToolCallPart,
 } from '@millrace/core';
-import { newCallState, type TurnState } from '../contract/loop-state.ts';
+import type { OutputCommand } from '../contract/command.ts';
+import { type LoopState, newCallState, type TurnState } from '../contract/loop-state.ts';
 
 interface TurnCall {
   readonly id: PartId;
@@ -57,7 +58,11 @@ export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
 ): readonly DecidableCall[] {
-  if (turn?.stop === undefined) return callsOfTurn(state, turn).map(({ part }) => part);
+  if (turn === undefined) return [];
+  if (turn.stop === undefined) {
+    const streamed = callsOfTurn(state, turn).map(({ part }) => part);
+    return [...streamed, ...questionsOf(turn, new Set())];
+  }
   const calls = unansweredCalls(state, turn);
   return [...calls, ...questionsOf(turn, new Set(calls.map(({ toolCallId }) => toolCallId)))];
 }
@@ -72,22 +77,29 @@ export function hasCall(
   return callsOfTurn(state, turn).some(({ part }) => part.toolCallId === toolCallId);
 }
 
-/** The questions of the sub-agents of these calls. */
+/** The questions of the sub-agents of these calls, and those of guardrails about items. */
 function questionsOf(
   { calls }: TurnState,
   open: ReadonlySet<ToolCallId>,
 ): readonly (DecidableCall & { readonly of: ToolCallId })[] {
   return [...calls].flatMap(([toolCallId, { question }]) =>
-    question && open.has(question.of) ? { toolCallId, ...question } : [],
+    question && (open.has(question.of) || question.of === toolCallId)
+      ? { toolCallId, ...question }
+      : [],
   );
 }
 
 /**
  * The calls and questions that wait for the user, and the calls whose sub-agent is parked until its
- * questions are answered.
+ * questions are answered, and the calls that wait for a client.
  */
-export function askedCalls(state: FoldState, turn: TurnState | undefined): ReadonlySet<ToolCallId> {
+export function askedCalls(
+  state: FoldState,
+  { turn, commands }: Pick<LoopState, 'turn' | 'commands'>,
+): ReadonlySet<ToolCallId> {
   const asked = new Set<ToolCallId>();
+  for (const { toolCallId } of state.awaited)
+    if (outputFor({ commands }, toolCallId) === undefined) asked.add(toolCallId);
   const isOpen = (id: ToolCallId) => {
     const { isAsked, answer, isRejected } = turn?.calls.get(id) ?? newCallState;
     return isAsked && answer === undefined && !isRejected;
@@ -96,9 +108,20 @@ export function askedCalls(state: FoldState, turn: TurnState | undefined): Reado
     if (!isOpen(toolCallId)) continue;
     asked.add(toolCallId);
     const of = turn?.calls.get(toolCallId)?.question?.of;
-    if (of !== undefined && turn?.calls.get(of)?.execution?.isParked) asked.add(of);
+    const { execution, changed } = (of && turn?.calls.get(of)) || newCallState;
+    if (of !== undefined && (execution?.isParked || changed !== undefined)) asked.add(of);
   }
   return asked;
+}
+
+/** The first queued output for a call that a client runs. */
+export function outputFor(
+  { commands }: Pick<LoopState, 'commands'>,
+  id: ToolCallId,
+): { readonly key: string; readonly command: OutputCommand } | undefined {
+  for (const { key, command } of commands)
+    if (command.type === 'tool_output' && command.toolCallId === id) return { key, command };
+  return undefined;
 }
 
 /** The calls without a result, after the response has ended. */

@@ -45,6 +45,10 @@ export interface StoreLogOptions {
    * process.
    */
   readonly process?: ProcessIdentity | undefined;
+  /**
+   * Whether the process that holds a lease is alive. Undefined if that is unknown: its lease then expires
+   * by time. Default: unknown.
+   */
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 

@@ -251,24 +251,6 @@ describe.each(['memory', 'sqlite'] as const)('import into a log of kind %s', (ki
     });
   });
 
-  test('works for more records than the argument limit of a function', async () => {
-    const head = { v: 1, time: 0, turn: 0, attempt: 0, producer: 'test' } as const;
-    const fact = { type: 'aborted' } as const;
-    const records = Array.from({ length: 200_000 }, (_, at) => ({ ...head, offset: at + 1, fact }));
-    const target = newLog();
-    await target.restore(session, records);
-    expect(await recordsOf(target, session)).toHaveLength(records.length);
-    await target.fork(session, { into: copy, through: 150_000 });
-    expect(await recordsOf(target, copy)).toHaveLength(150_000);
-    const driver = await target.open(copy, { from: 150_000 });
-    const drafts = records.map(toDraft);
-    const heard = target.follow(copy, { from: 150_000 })[Symbol.asyncIterator]();
-    const first = heard.next();
-    expect((await driver.append(drafts)).records).toHaveLength(drafts.length);
-    expect((await first).value).toMatchObject({ after: 150_000 });
-    await heard.return?.();
-  });
-
   test('is refused if the session exists, even if it was created meanwhile', async () => {
     const source = await exampleLog();
     const lines = await all(exportSession(source, session));

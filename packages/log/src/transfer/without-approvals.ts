@@ -5,6 +5,7 @@ import { type Fact, type LogRecord, type RunId, recordVersion } from '@millrace/
  * The file may come from somebody else, and its approvals are not those of this user:
  *
  * - The questions and answers of unfinished turns are removed. Their calls are decided on again.
+ * - The verdicts of guardrails in unfinished turns are removed. Their content is checked again.
  * - No answer lasts: `until` is removed.
  * - Queued commands are removed: approvals, and messages that a worker would answer.
  * - An unfinished run ends with the stop reason `aborted`, so that no process continues it by itself.
@@ -21,7 +22,7 @@ export function withoutApprovals(
     const { fact } = record;
     if (fact === undefined) return [record];
     if (fact.type === 'command_queued') return queued.has(fact.key) ? [] : [record];
-    if (!isApproval(fact)) return [record];
+    if (!isApproval(fact) && fact.type !== 'guardrail_applied') return [record];
     if (!isOver(record.turn, index)) return [];
     return fact.type === 'approval_answered' ? [{ ...record, fact: withoutUntil(fact) }] : [record];
   });

@@ -181,6 +181,13 @@ const commands = [
       'it cannot be used together with input, because the rule is about the input of the model',
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
+  /** The output of a tool that the client runs, or the error with which it failed. */
+  closedObject({
+    type: z.literal('tool_output'),
+    ...call,
+    output: jsonValueSchema.optional(),
+    error: z.string().max(65_536).optional(),
+  }),
   closedObject({ type: z.literal('abort'), reason }),
   closedObject({ type: z.literal('compact') }),
   /**
