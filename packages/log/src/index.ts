@@ -20,8 +20,8 @@ export type {
   ReadOptions,
   RestoreOptions,
   SettleOptions,
-  SubmittedCommand,
   SubmitResult,
+  SubmittedCommand,
 } from './contract/log.ts';
 export { LogError, type LogErrorCode } from './contract/log-error.ts';
 export type { Admission, AdmitOptions, AppendAck, Producer } from './contract/producer.ts';

@@ -219,17 +219,6 @@ describe('an approval for the session', () => {
     expect(asked()).toEqual(['c1', 'c2']);
   });
 
-  test('with other input changes only the input of the approved call', async () => {
-    const { agent, end, approve } = agentOf([calls(['c1', 'a/1']), calls(['c2', 'a/2']), 'Done.']);
-    const run = agent.run('Go', { session });
-    await approve(run, 'c1', { until: 'session', input: { path: 'a/other' } });
-    const { items } = await end(run);
-    const texts = items.flatMap(({ kind, parts }) =>
-      kind === 'tool' ? parts.map((part) => 'text' in part && part.text) : [],
-    );
-    expect(texts).toEqual(['did a/other', 'did a/2']);
-  });
-
   test('lets a call without effects start while the response streams', async () => {
     const speaking = {
       content: { parts: [call('c2', 'look', { path: 'a/2' }), 'And so on.'] },

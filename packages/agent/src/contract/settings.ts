@@ -10,6 +10,7 @@ import type {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
+import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { Tool, ValidationResult } from './tool.ts';
 import type { ParsedToolInput } from './typed-tools.ts';
@@ -55,13 +56,17 @@ export interface Settings {
   readonly name: string;
   /** The main provider, then the fallbacks. */
   readonly providers: readonly Provider[];
+  /** The tools that are always there. During a step, also those of `stepTools`. */
   readonly tools: ReadonlyMap<string, Tool>;
+  /** Return further tools for each step. */
+  readonly stepTools: readonly StepTools[];
   readonly instructions: Instructions;
   readonly request: RequestOptions;
   readonly prepareStep:
     | ((step: StepToPrepare, settings: Settings) => Promise<ResolvedStep>)
     | undefined;
   readonly stopWhen: readonly StopCondition[];
+  readonly guardrails: readonly Guardrail[];
   readonly output: Output | undefined;
   readonly log: Log;
   readonly observers: readonly Observer[];
@@ -115,6 +120,14 @@ export interface StepToPrepare<Context = unknown> extends StepInfo<Context> {
   /** The items that the request would have, without the instructions. */
   readonly items: readonly Item[];
 }
+
+/**
+ * Returns the tools that an agent has in a step, in addition to the others. It is called before each
+ * step, and again if a process continues an interrupted step. Hand-offs must be in the list itself.
+ */
+export type StepTools<Tools extends Tool = Tool, Context = unknown> = (
+  step: StepToPrepare<Context>,
+) => readonly Tools[] | Promise<readonly Tools[]>;
 
 /** What `prepareStep` changes in one step. The settings of the agent apply to all other fields. */
 export interface PreparedStep {

@@ -8,6 +8,7 @@ import type {
   RunId,
   SessionId,
   ToolCallId,
+  ToolResultPart,
   TraceContext,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
@@ -56,6 +57,8 @@ export interface Tool extends TypedTool {
   readonly answers?: BuiltInTool | undefined;
   /** Fields of the tool in requests, by provider. Default: none. */
   readonly providerOptions?: ToolProviderOptions | undefined;
+  /** Set if a client runs the tool and sends its output. `execute` is then never called. */
+  readonly client?: ClientSide | undefined;
   /** One line for the user: what the call is about to do. */
   summarize(input: unknown): string;
   /** Validates the input. The problem text is written for the model. */
@@ -65,6 +68,14 @@ export interface Tool extends TypedTool {
    * error result.
    */
   execute(input: unknown, context: ToolContext): ToolExecution;
+}
+
+/** The part of a tool that a client runs. Create it with `clientTool`. */
+export interface ClientSide {
+  /** Validates an output. The problem text is written for the client. */
+  validate(output: JsonValue): Promise<ValidationResult>;
+  /** Only for replays: the recorded result of an execution. */
+  readonly recorded?: ((execution: ExecutionId) => ToolResultPart | undefined) | undefined;
 }
 
 /** The target of a hand-off. */

@@ -16,12 +16,14 @@ import {
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { wait } from '../abortable.ts';
+import { StepToolbox } from '../context/step-tools.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
   ApproveOptions,
+  ClientResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -32,7 +34,7 @@ import type {
 import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { PendingApproval } from '../contract/typed-tools.ts';
+import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import type { Observers } from '../observers/observers.ts';
 import { activeCommands } from '../state/commands.ts';
 import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
@@ -110,6 +112,8 @@ export class LiveRun implements Run {
   /** Aborts when this process gives up the session without ending the run. */
   readonly #leaving = new AbortController();
   #link: ChildLink | undefined;
+  /** The tools of the active agent. They change after a hand-off. */
+  #tools: () => Settings['tools'];
   #id: RunId;
   #through = 0;
   /** The calls whose answers waited on the log when the session was opened. */
@@ -121,6 +125,7 @@ export class LiveRun implements Run {
   constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
     this.#options = options;
+    this.#tools = () => settings.tools;
     this.session = options.session;
     this.epoch = this.#epoch.promise;
     this.#id = settings.ids.run();
@@ -128,6 +133,7 @@ export class LiveRun implements Run {
     this.#commands = new CommandSender({
       ...{ settings, session: this.session, trace: options.trace },
       ...{ opened: this.#opened.promise, runId: () => this.id, stopped: this.#stop.signal },
+      tools: () => this.#tools(),
     });
     this.result = this.#run();
   }
@@ -208,6 +214,10 @@ export class LiveRun implements Run {
     return this.#commands.deny(call, options);
   }
 
+  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    return this.#commands.provideToolResult(call, result);
+  }
+
   async #run(): Promise<RunResult> {
     const { parent } = this.#options;
     let driver: Driver | undefined;
@@ -263,6 +273,7 @@ export class LiveRun implements Run {
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
     this.#parks = () => context.settings.whileAsking === 'park';
+    this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
       flushCommands: () => this.#commands.flush(journal),
@@ -274,7 +285,7 @@ export class LiveRun implements Run {
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
-      command.type === 'approve' || command.type === 'deny' ? command.toolCallId : [],
+      isAnswer(command) ? command.toolCallId : [],
     );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
@@ -288,6 +299,7 @@ export class LiveRun implements Run {
         value,
         error: journal.loop.lastError,
         cause,
+        blockedBy: journal.loop.blockedBy,
       });
     } finally {
       leave();
@@ -338,6 +350,12 @@ export class LiveRun implements Run {
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers, parent, context } = this.#options;
     const adapt = parent === undefined ? undefined : settingsWhileAsking(parent.whileAsking);
+    const toolbox = new StepToolbox();
+    const active = () => {
+      const found = activeSettings(registry, settings, journal.loop.agent);
+      return adapt === undefined ? found : adapt(found);
+    };
+    const source = { journal, context, session: this.session };
     return {
       ...{
         journal,
@@ -348,9 +366,9 @@ export class LiveRun implements Run {
         signal: this.#stop.signal,
       },
       ...{ observers, parent, context, leave: this.#leaving.signal },
+      loadStepTools: (turn) => toolbox.load(active(), turn, source),
       get settings() {
-        const active = activeSettings(registry, settings, journal.loop.agent);
-        return adapt === undefined ? active : adapt(active);
+        return toolbox.apply(active(), journal.loop.turn?.turn);
       },
     };
   }
@@ -489,9 +507,16 @@ interface OpenedSession {
   readonly journal: SessionJournal;
 }
 
+type CallAnswer = Decision | OutputCommand;
+
+/** True for commands that a call waits for. */
+function isAnswer(command: QueuedCommand['command']): command is CallAnswer {
+  return ['approve', 'deny', 'tool_output'].includes(command.type);
+}
+
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
 
 /** After other stops, queued messages wait for the next run. */
 function mayContinueAfter({ reason }: Stop): boolean {
-  return !['aborted', 'error', 'limit', 'parked'].includes(reason);
+  return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
 }

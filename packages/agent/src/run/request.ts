@@ -42,8 +42,11 @@ export class TurnRequest {
    * retry delay is over.
    */
   async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
-    const { settings, signal, journal, phase, context, session } = this.#context;
+    const { signal, journal, phase, context, session } = this.#context;
     this.#startTurn(turn.turn);
+    const loaded = await raceAbort(this.#context.loadStepTools(turn.turn), signal);
+    if (loaded === halted || phase.isAborting) return;
+    const { settings } = this.#context;
     const at = { turn: turn.turn, attempt: turn.attempt + 1 };
     const { state, loop } = journal;
     const step = { context, session, turn: at.turn };
@@ -87,7 +90,10 @@ export class TurnRequest {
   async #prepare(step: StepInfo): Promise<ResolvedStep> {
     if (this.#prepared !== undefined) return this.#prepared;
     const { settings, journal, parent } = this.#context;
-    const prepared = await prepareRequest(settings, journal.state, journal.loop, step);
+    const chosen = await prepareRequest(settings, journal.state, journal.loop, step);
+    // Tools that come and go are named on the log, so that every process knows what was offered.
+    const offered = settings.stepTools.length > 0 ? [...settings.tools.keys()] : undefined;
+    const prepared = { ...chosen, tools: chosen.tools ?? offered };
     if (prepared.providers !== undefined) parent?.checkPrices(prepared.providers.slice(0, 1));
     this.#prepared = prepared;
     return prepared;

@@ -1,7 +1,10 @@
+import type { OptionNames } from '@millrace/core';
 import type { Bus } from '../contract/bus.ts';
 import { type Clock, systemClock } from '../contract/clock.ts';
+import type { Log } from '../contract/log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
 import type { OnCommitPoint, RecordStore } from '../storage/record-store.ts';
+import { assertNames } from './check-options.ts';
 import { GroupCommit } from './commit-queue.ts';
 import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';
@@ -19,6 +22,29 @@ export interface LocalLogOptions extends StoreLogOptions {
   readonly bus?: Bus | undefined;
   /** For tests: called at each commit point, for example to kill the process there. Default: none. */
   readonly onPoint?: OnCommitPoint | undefined;
+}
+
+/** Options of `storeLog`. */
+export type StoreLogSettings = Omit<LocalLogOptions, 'onPoint'>;
+
+const settingNames: OptionNames<StoreLogSettings> = {
+  clock: true,
+  commitIntervalMs: true,
+  bus: true,
+  process: true,
+  isAlive: true,
+};
+
+/**
+ * Creates a log on a synchronous store. The log decides; the store only keeps rows and records.
+ *
+ * @example
+ * const log = storeLog(new AcmeStore('sessions.acme'));
+ */
+export function storeLog(store: RecordStore, settings: StoreLogSettings = {}): Log {
+  assertNames('storeLog', settings, settingNames);
+  const { clock, commitIntervalMs, bus, process, isAlive } = settings;
+  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive });
 }
 
 const defaultCommitIntervalMs = 2;

@@ -10,8 +10,8 @@ import type {
   ReadOptions,
   RestoreOptions,
   SettleOptions,
-  SubmittedCommand,
   SubmitResult,
+  SubmittedCommand,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
@@ -45,6 +45,10 @@ export interface StoreLogOptions {
    * process.
    */
   readonly process?: ProcessIdentity | undefined;
+  /**
+   * Whether the process that holds a lease is alive. Undefined if that is unknown: its lease then expires
+   * by time. Default: unknown.
+   */
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 

@@ -107,12 +107,15 @@ const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const mount = 'mount -t tmpfs -o size=1m none "$0" && ';
 const canMount = run([...inSmallFolder, 'true']).status === 0;
 
-test.skipIf(!canMount)('a full disk refuses further records, and keeps the stored ones', async () => {
-  const ballast = join(folder, 'ballast');
-  const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
-  const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
-  await expectKept(results, 'storage_full', /disk is full.*make room/);
-});
+test.skipIf(!canMount)(
+  'a full disk refuses further records, and keeps the stored ones',
+  async () => {
+    const ballast = join(folder, 'ballast');
+    const fill = 'head -c 300000 /dev/zero > "$1" && shift && exec "$@"';
+    const results = tell([...inSmallFolder, mount + fill, folder, ballast, ...node, path, ballast]);
+    await expectKept(results, 'storage_full', /disk is full.*make room/);
+  },
+);
 
 /** Runs a command whose reads of the file fail from the given one on. */
 const withReadErrors = (first: number, command: readonly string[]) => [

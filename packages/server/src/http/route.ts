@@ -7,9 +7,9 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { StorageHealth } from '../stores/storage-health.ts';
 import { openObjectsIn } from './open-objects.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -46,6 +46,13 @@ const provider = createProvider('long', 'long', (request, context) =>
   scriptedProvider([answer], { pieces: 'whole' }).stream(request, context),
 );
 
+/** The body of a JSON-RPC response, or of an error. */
+interface Answered {
+  readonly result: { readonly id: string };
+  readonly error: { readonly code: string | number; readonly message: string } | null;
+  readonly message: string;
+}
+
 const kinds: Readonly<Record<string, (log: Log) => ServedAgent>> = {
   loop: (log) => ({
     ...{ type: 'loop', name: 'agent' },
@@ -75,7 +82,7 @@ async function serve(kind: (log: Log) => ServedAgent) {
     const headers = { 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(body) };
     const response = await fetch(`${url}${path}`, init);
-    return { status: response.status, json: await response.json() };
+    return { status: response.status, json: (await response.json()) as Answered };
   };
   const rpc = async (method: string, params: object) =>
     (await post('/agents/name/agent/rpc', { jsonrpc: '2.0', id: 1, method, params })).json;
@@ -90,46 +97,48 @@ async function serve(kind: (log: Log) => ServedAgent) {
 }
 
 describe('21.H: a server whose storage is full', () => {
-  test.for(Object.entries(kinds))('21.H: says so, and continues when there is room (%s)', async ([
-    name,
-    kind,
-  ]) => {
-    const { log, lines, rpc, get, later, post } = await serve(kind);
-    const { result: task } = await rpc('task/create', { name: 'work' });
-    expect((await get('/readyz')).status).toBe(200);
-    const send = () => rpc('message/send', { task_id: task.id, content: userText('Go') });
-    if (name === 'sync') await fill(log);
-    const refused = await send();
-    expect(refused.error.message).toMatch(/storage of (its log|the server) is full/);
-    expect(JSON.stringify(refused)).not.toContain('log.db');
-    if (name === 'loop') expect(refused.error.message).toMatch(/up to offset \d+ are stored/);
+  test.for(Object.entries(kinds))(
+    '21.H: says so, and continues when there is room (%s)',
+    async ([name, kind]) => {
+      const { log, lines, rpc, get, later, post } = await serve(kind);
+      const { result: task } = await rpc('task/create', { name: 'work' });
+      expect((await get('/readyz')).status).toBe(200);
+      const send = () => rpc('message/send', { task_id: task.id, content: userText('Go') });
+      if (name === 'sync') await fill(log);
+      const refused = await send();
+      expect(refused.error?.message).toMatch(/storage of (its log|the server) is full/);
+      expect(JSON.stringify(refused)).not.toContain('log.db');
+      if (name === 'loop') expect(refused.error?.message).toMatch(/up to offset \d+ are stored/);
 
-    await fill(log);
-    const notReady = await get('/readyz');
-    expect(notReady.status).toBe(503);
-    expect(notReady.text).toContain('its storage is full');
-    expect((await get('/healthz')).status).toBe(200);
-    expect(lines.filter((line) => line.includes('not ready: its storage is full'))).toHaveLength(1);
+      await fill(log);
+      const notReady = await get('/readyz');
+      expect(notReady.status).toBe(503);
+      expect(notReady.text).toContain('its storage is full');
+      expect((await get('/healthz')).status).toBe(200);
+      expect(lines.filter((line) => line.includes('not ready: its storage is full'))).toHaveLength(
+        1,
+      );
 
-    if (name === 'loop') {
-      const { through } = (await log.info(sessionId(task.id))) ?? {};
-      const command = { type: 'message', content: userText('More '.repeat(5000)) };
-      const full = await post(`/tasks/${task.id}/commands`, command);
-      expect([full.status, full.json.error.code]).toEqual([507, 'storage_full']);
-      expect(full.json.message).toContain('Nothing of this write was stored');
-      expect((await log.info(sessionId(task.id)))?.through).toBe(through);
-    }
+      if (name === 'loop') {
+        const { through } = (await log.info(sessionId(task.id))) ?? {};
+        const command = { type: 'message', content: userText('More '.repeat(5000)) };
+        const full = await post(`/tasks/${task.id}/commands`, command);
+        expect([full.status, full.json.error?.code]).toEqual([507, 'storage_full']);
+        expect(full.json.message).toContain('Nothing of this write was stored');
+        expect((await log.info(sessionId(task.id)))?.through).toBe(through);
+      }
 
-    await log.delete(ballast);
-    later();
-    expect((await get('/readyz')).status).toBe(200);
-    expect(lines.at(-1)).toContain('accepts writes again');
-    const answered = await send();
-    expect(answered.error).toBeNull();
-    expect(JSON.stringify(answered.result)).toContain(answer.slice(0, 1000));
-    expect((await log.list({ isWaiting: true })).length).toBe(0);
-    expect((await log.list()).map(({ session }) => session)).toEqual([task.id]);
-  });
+      await log.delete(ballast);
+      later();
+      expect((await get('/readyz')).status).toBe(200);
+      expect(lines.at(-1)).toContain('accepts writes again');
+      const answered = await send();
+      expect(answered.error).toBeNull();
+      expect(JSON.stringify(answered.result)).toContain(answer.slice(0, 1000));
+      expect((await log.list({ isWaiting: true })).length).toBe(0);
+      expect((await log.list()).map(({ session }) => session)).toEqual([task.id]);
+    },
+  );
 });
 
 test('21.H: a command that is stored while the rows are full says so', async () => {
@@ -142,7 +151,8 @@ test('21.H: a command that is stored while the rows are full says so', async () 
     delete: (...which) => rows.delete(...which),
     close: () => rows.close(),
     put: async (...what) => {
-      if (state.isFull) throw new RowsError('storage_full', 'Cannot use the rows: the disk is full');
+      if (state.isFull)
+        throw new RowsError('storage_full', 'Cannot use the rows: the disk is full');
       return rows.put(...what);
     },
   };

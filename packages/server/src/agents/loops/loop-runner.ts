@@ -295,7 +295,8 @@ export class LoopRunner {
     { stop, error }: RunResult,
   ): Promise<void> {
     // If another process holds the lease, or took it, it ends what is open.
-    if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId))) return;
+    if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId)))
+      return;
     const unread = new Set(commands.map(({ key }) => key));
     const why = error?.message ?? stop.reason;
     const lost = () =>
