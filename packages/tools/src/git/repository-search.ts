@@ -19,7 +19,9 @@ export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
 /** With a `commondir`, git takes the objects and the settings from the folder that it names. */
 function looksBare(names: ReadonlySet<string>): boolean {
-  return bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'));
+  return (
+    bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
+  );
 }
 
 /** Maximum number of repositories of which places are guarded. */
