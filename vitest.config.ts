@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { sharedFolder } from './scripts/process-folder.ts';
 
 // Resolve workspace packages to their TypeScript source, as tsc and node do.
 const conditions = ['@millrace/source'];
@@ -14,9 +15,15 @@ const patience = Number(
   process.env['MILLRACE_TEST_PATIENCE'] ?? Math.max(1, Math.ceil(load / cores)),
 );
 
+// All tests of a run share what they build. In watch mode the sources change during the run.
+if (process.argv.includes('run'))
+  process.env['MILLRACE_TEST_RUN'] ??= `${process.pid}_${Date.now()}`;
+
 const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
+// Slow tests of what few changes touch. The workflow runs each in a job of its own, beside `.ci/run`.
+const ownJob = ['scripts/docs-site.full.test.ts'];
 // Each test of these files is one attack, and passes if it is stopped.
 const attacks = [
   'packages/*/src/**/*.attack*.test.ts',
@@ -29,8 +36,8 @@ const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
  * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
- * `npm run test:rest` runs the slow files that `npm test` leaves out, also with a tenth. CI runs both
- * for each change. `npm run test:full` runs everything with all runs of each property, and CI runs it
+ * `npm run test:rest` runs the slow files that `npm test` leaves out, also with a tenth. `npm run
+ * test:job` runs the slow files that have a job of their own. CI runs all three for each change. `npm run test:full` runs everything with all runs of each property, and CI runs it
  * every night. `npm run attack` runs the attacks. `npm run test:real` runs the tests against real model
  * servers.
  */
@@ -39,7 +46,8 @@ const filesOf: Readonly<Record<string, () => { include: string[]; exclude: strin
   full: () => ({ include: all, exclude: outside }),
   attack: () => ({ include: attacks, exclude: outside }),
   real: () => ({ include: real, exclude: outside }),
-  rest: () => ({ include: [slow], exclude: outside }),
+  rest: () => ({ include: [slow], exclude: [...outside, ...ownJob] }),
+  job: () => ({ include: ownJob, exclude: outside }),
 };
 
 export default defineConfig(({ mode }) => {
@@ -49,6 +57,8 @@ export default defineConfig(({ mode }) => {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions } },
+    // See NODE_ENV in scripts/random-seed.ts.
+    ...(name === 'rest' && { oxc: { jsx: { development: false } } }),
     test: {
       ...filesOf[name]?.(),
       ...(name === 'attack' && { reporters: ['./scripts/attack-reporter.ts'] }),
@@ -57,8 +67,9 @@ export default defineConfig(({ mode }) => {
         SEED: seed,
         MILLRACE_TEST: name,
         MILLRACE_TEST_PATIENCE: String(patience),
-        // All tests of a run share what they build. In watch mode the sources change during the run.
-        ...(process.argv.includes('run') && { MILLRACE_TEST_RUN: `${process.pid}_${Date.now()}` }),
+        // Tests start hundreds of processes from the sources. Each of them compiles only what no earlier
+        // one has compiled.
+        NODE_COMPILE_CACHE: sharedFolder('compile-cache'),
       },
       isolate: false,
       // Many tests wait for servers, terminals and browsers, so more workers than cores help.

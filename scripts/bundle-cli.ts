@@ -1,7 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { knownLanguages } from '../apps/cli/src/text/code/languages.ts';
 import { noticeFile, thirdPartyNotices } from './third-party.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -28,13 +30,50 @@ const bundle = await rolldown({
   },
   // Ink imports this package only while Ink itself is developed.
   external: ['react-devtools-core'],
-  plugins: [{ name: 'quick-start', transform: quickStart }],
+  plugins: [
+    { name: 'quick-start', transform: quickStart },
+    { name: 'own-modules', transform: ownModules },
+  ],
 });
 rmSync(folder, { recursive: true, force: true });
 const { output } = await bundle.write({ dir: folder, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
 const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
-writeFileSync(join(folder, noticeFile), thirdPartyNotices(modules));
+writeFileSync(join(folder, noticeFile), thirdPartyNotices([...modules, ...copyGrammars()]));
+
+/**
+ * Copies the grammars, which are loaded one by one on demand. Returns the copied files. They are
+ * CommonJS, unlike the other files of the package.
+ */
+function copyGrammars(): readonly string[] {
+  const { resolve } = createRequire(import.meta.url);
+  const names = ['core', ...knownLanguages.map((name) => `languages/${name}`)];
+  const target = join(folder, 'grammars');
+  mkdirSync(target);
+  writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n');
+  return names.map((name) => {
+    const file = resolve(`highlight.js/lib/${name}`);
+    mkdirSync(dirname(join(target, name)), { recursive: true });
+    cpSync(file, join(target, `${name}.js`));
+    return file;
+  });
+}
+
+/**
+ * Lets the program load nothing from outside of its own folder. Packages beside it are not guarded by
+ * the sandbox: a command could put one there, and it would run with all rights of the agent.
+ */
+function ownModules(code: string, id: string): string | undefined {
+  if (id.endsWith('/src/text/code/grammar.ts'))
+    return replaced(code, 'highlight.js/lib/', './grammars/');
+  // Ink asks for the developer tools of React if the variable DEV is set.
+  if (id.endsWith('/ink/build/reconciler.js'))
+    return replaced(code, "process.env['DEV'] === 'true'", 'false');
+  // The driver of Postgres asks for its native version if a variable is set.
+  if (id.endsWith('/pg/lib/native/client.js'))
+    return replaced(code, "require('pg-native')", 'null');
+  return undefined;
+}
 
 /**
  * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes that
@@ -55,7 +94,7 @@ function quickStart(code: string, id: string): string | undefined {
 function replaced(code: string, from: string, to: string): string {
   if (!code.includes(from))
     throw new Error(
-      `Cannot find ${from} in a dependency: adapt quickStart in scripts/bundle-cli.ts to its new version`,
+      `Cannot find ${from} in a dependency: adapt scripts/bundle-cli.ts to its new version`,
     );
   return code.replaceAll(from, () => to);
 }

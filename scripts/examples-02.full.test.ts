@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { childEnv } from '../packages/core/src/testing/runs.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -14,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function run(...args: readonly string[]) {
   const flags = ['--conditions=@millrace/source', 'examples/02-survive-a-crash/main.ts', ...args];
   // Its temporary folder is inside this one, so that the test can check that it is deleted.
-  const env = { PATH: process.env['PATH'] ?? '', TMPDIR: folder };
+  const env = { ...childEnv(), TMPDIR: folder };
   const child = spawn(process.execPath, flags, { env });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { startScriptedServer } from '@millrace/providers/scripted-server';
 import { describe, expect, test } from 'vitest';
+import { childEnv } from '../packages/core/src/testing/runs.ts';
 
 /** Runs an example as a user would, with only the given environment variables. */
 async function run(
@@ -11,7 +12,7 @@ async function run(
 ) {
   const flags = ['--conditions=@millrace/source', `examples/${example}`, ...args];
   const child = spawn(process.execPath, flags, {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...childEnv(), ...env },
   });
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (data) => {

@@ -1,12 +1,36 @@
-import { spawnSync } from 'node:child_process';
-import { publishedPackages, root } from './packages/published.ts';
+// Checks every published package with publint: npm run publint. It reads the build of `npm run build`.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { publishedPackages, readManifest, root } from './packages/published.ts';
 
-/** Runs publint on every published package. */
-const failed = publishedPackages().filter(({ folder }) => {
-  const publint = ['node_modules/publint/src/cli.js', '--strict', folder];
-  return spawnSync(process.execPath, publint, { cwd: root, stdio: 'inherit' }).status !== 0;
+interface Packed {
+  readonly name: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+const packages = publishedPackages();
+// One call of npm lists the files of all packages.
+const flags = ['--dry-run', '--json', '--ignore-scripts'];
+const workspaces = packages.flatMap(({ folder }) => ['--workspace', folder]);
+const listed = execFileSync('npm', ['pack', ...flags, ...workspaces], {
+  ...{ cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 2 ** 27 },
 });
-if (failed.length > 0) {
-  console.error(`publint: ${failed.map(({ folder }) => folder).join(', ')}`);
-  process.exitCode = 1;
+const filesOf = new Map(
+  (JSON.parse(listed) as readonly Packed[]).map((one) => [one.name, one.files]),
+);
+
+for (const { folder, manifest } of packages) {
+  const files = (filesOf.get(manifest.name) ?? []).map(({ path }) => ({
+    name: `package/${path}`,
+    data: readFileSync(join(root, folder, path)),
+  }));
+  if (files.length === 0) throw new Error(`npm packs no files of ${folder}`);
+  const { messages } = await publint({ pkgDir: 'package', strict: true, pack: { files } });
+  const own = readManifest(join(root, folder, 'package.json'));
+  for (const message of messages)
+    console.error(`${folder}: ${formatMessage(message, { ...own }) ?? message.code}`);
+  if (messages.some(({ type }) => type === 'error')) process.exitCode = 1;
 }

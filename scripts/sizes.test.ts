@@ -12,17 +12,18 @@ const agentWith = (provider: string) =>
 const kilobyte = 1024;
 
 /**
- * The largest sizes of the code that loads at the start: minified, compressed with gzip, in bytes. An agent
- * with one provider has 80 KB. The wires of OpenAI do not reach that: each of them reads more forms of
- * answers than the others. Their limits are the sizes of today with room for a few hundred bytes, so that
- * they only fall. Before you raise one, look for code that can load on demand: `import()` in an
- * asynchronous function.
+ * The largest sizes of the code that loads at the start: minified, compressed with gzip, in bytes. The aim
+ * of an agent with one provider is 80 KB. The states that a log keeps between the runs of a session, and
+ * the records of guardrails and of client tools are beyond it. The wires of OpenAI read more forms of
+ * answers than the others. The limits are the sizes
+ * of today with room for a few hundred bytes, so that they only fall. Before you raise one, look for code
+ * that can load on demand: `import()` in an asynchronous function.
  */
 const limits: readonly (readonly [what: string, limit: number, code: string])[] = [
-  ['agent and anthropic', 80 * kilobyte, agentWith('anthropic')],
-  ['agent and gemini', 80 * kilobyte, agentWith('gemini')],
-  ['agent and openaiChat', 82.5 * kilobyte, agentWith('openaiChat')],
-  ['agent and openaiResponses', 86 * kilobyte, agentWith('openaiResponses')],
+  ['agent and anthropic', 85.2 * kilobyte, agentWith('anthropic')],
+  ['agent and gemini', 85.2 * kilobyte, agentWith('gemini')],
+  ['agent and openaiChat', 88.9 * kilobyte, agentWith('openaiChat')],
+  ['agent and openaiResponses', 92.2 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
     22 * kilobyte,
@@ -43,7 +44,7 @@ test('the table names what a bundle consists of', async () => {
   expect(table[0]).toMatch(/^ +[\d.]+ KB {2}at the start, [\d.]+ KB on demand$/);
   const { bytes, parts } = await bundleSize(code);
   expect(parts.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['packages/core/src/fold', 'eventsource-parser']),
+    expect.arrayContaining(['packages/core/src/fold', 'packages/client/src/stream']),
   );
   expect(Math.round(parts.reduce((sum, part) => sum + part.bytes, 0))).toBe(bytes);
 });

@@ -8,7 +8,7 @@ import { isRuntimeMissing, programOf } from './runtimes/installed.ts';
 const root = join(import.meta.dirname, '..');
 const packages = ['core', 'log', 'providers', 'agent', 'client'];
 /** Their types refer to these packages. Nothing else is installed, no optional peer either. */
-const needed = ['@standard-schema/spec', 'eventsource-parser'];
+const needed = ['@standard-schema/spec'];
 
 /** Uses each main entry as a new user does. */
 const program = `

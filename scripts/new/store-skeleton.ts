@@ -41,7 +41,12 @@ const storeFile = ({
   kebab,
   pascal,
 }: Names) => `import type { LogRecord, SessionId } from '@millrace/core';
-import type { RecordStore, SessionRowFilter, StoreTransaction } from '../storage/record-store.ts';
+import type {
+  NewSessionNumbers,
+  RecordStore,
+  SessionRowFilter,
+  StoreTransaction,
+} from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 
 /** Stores rows and records in ${kebab}. \`storage/record-store.ts\` describes each method. */
@@ -94,7 +99,7 @@ export class ${pascal}Store implements RecordStore, StoreTransaction {
     throw notWritten('nextEpoch');
   }
 
-  nextSession(): number {
+  nextSession(): NewSessionNumbers {
     throw notWritten('nextSession');
   }
 

@@ -8,6 +8,7 @@ test('only a run that came to its end is done', () => {
     error: 1,
     refusal: 1,
     content_filter: 1,
+    blocked: 1,
     unknown: 1,
     tool_use: 1,
     pause: 1,

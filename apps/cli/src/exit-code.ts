@@ -17,6 +17,7 @@ export function exitCodeOf(stop: Stop): number {
       return exitCodes.parked;
     case 'content_filter':
     case 'refusal':
+    case 'blocked':
     case 'error':
     case 'unknown':
     // A run does not end with these reasons. If it did, it would not be complete.

@@ -21,9 +21,9 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { childEnv } from '../../../packages/core/src/testing/runs.ts';
 import { version } from './package-files.ts';
-
-const main = fileURLToPath(new URL('main.ts', import.meta.url));
+import { builtProgram } from './testing/built-program.ts';
 
 let root: string;
 let server: ScriptedServer;
@@ -53,18 +53,18 @@ interface Started {
 
 interface StartOptions {
   readonly stdout?: number | 'pipe';
-  readonly node?: readonly string[];
+  /** The words that start the command. Default: the command as it is published. */
+  readonly command?: readonly string[];
 }
 
 /** The command as a process of its own, with nobody at its input. */
 function start(
   argv: readonly string[],
-  { stdout = 'pipe', node = [] }: StartOptions = {},
+  { stdout = 'pipe', command = [builtProgram()] }: StartOptions = {},
 ): Started {
-  const env = { HOME: root, PATH: process.env['PATH'] };
-  const flags = ['--conditions=@millrace/source', ...node];
+  const env = { HOME: root, ...childEnv() };
   const stdio = ['ignore', stdout, 'pipe'] as const;
-  const child = spawn(process.execPath, [...flags, main, ...argv], {
+  const child = spawn(process.execPath, [...command, ...argv], {
     cwd: root,
     env,
     stdio: [...stdio],
@@ -102,8 +102,9 @@ registerHooks({ load(url, context, next) {
   if (url.startsWith('file:')) process.stderr.write(url + '\\n');
   return next(url, context);
 } });`;
-  const node = ['--import', `data:text/javascript,${encodeURIComponent(hooks)}`];
-  const { code, stdout, stderr } = await start(['--version'], { node }).ended;
+  const main = fileURLToPath(new URL('main.ts', import.meta.url));
+  const command = ['--import', `data:text/javascript,${encodeURIComponent(hooks)}`, main];
+  const { code, stdout, stderr } = await start(['--version'], { command }).ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${version()}\n` });
   expect(
     stderr

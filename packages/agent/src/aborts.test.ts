@@ -13,6 +13,7 @@ import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { someOf } from '../../core/src/testing/runs.ts';
 import { fetchOf } from '../../providers/src/testing/fetch-of.ts';
 import { wireTable } from '../../providers/src/testing/wire-table.ts';
 import { wait } from './abortable.ts';
@@ -134,9 +135,14 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
   let all: readonly Performed[];
   beforeAll(async () => {
     whole = await perform(scenario, Number.POSITIVE_INFINITY, atOnce);
+    const cases = whole.records.flatMap(({ offset }) =>
+      variants.map((delays) => ({ offset, delays })),
+    );
+    // The last one has said everything.
+    const last = { offset: whole.records.length, delays: atOnce };
     const aborted: Performed[] = [];
-    for (const { offset } of whole.records)
-      for (const delays of variants) aborted.push(await perform(scenario, offset, delays));
+    for (const { offset, delays } of [...someOf(cases), last])
+      aborted.push(await perform(scenario, offset, delays));
     all = aborted;
   });
 

@@ -20,6 +20,7 @@ import { summaryPrompt } from './context/build-request.ts';
 import { readCacheOption } from './context/cache-hints.ts';
 import type { Agent, AgentRunOptions, ContextOption, ForkedRunOptions } from './contract/agent.ts';
 import { AgentError } from './contract/agent-error.ts';
+import type { Guardrail } from './contract/guardrail.ts';
 import type { Observer } from './contract/observer.ts';
 import type { ReplayOptions } from './contract/replay.ts';
 import type { Run, RunInput } from './contract/run.ts';
@@ -30,17 +31,16 @@ import type {
   ContextFilter,
   Instructions,
   Limits,
-  PendingCall,
   PreparedStep,
   RequestOptions,
   RetrySettings,
   Settings,
-  StepInfo,
+  StepTools,
   StepToPrepare,
   StopCondition,
 } from './contract/settings.ts';
-import type { Tool } from './contract/tool.ts';
-import type { ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
+import type { PendingCall, StepInfo, Tool } from './contract/tool.ts';
+import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { toItems } from './input/run-input.ts';
 import { assertKnownOptions } from './known-options.ts';
 import { registerSettings } from './run/agent-registry.ts';
@@ -54,15 +54,26 @@ export interface AgentOptions<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
   Context = unknown,
+  Dynamic extends Tool = Tools,
 > {
   /** The main model provider. */
   readonly provider: Provider;
   /** Providers to use if the main one fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
-  /** The tools that the model can call. Default: none. */
-  readonly tools?: readonly Tools[] | undefined;
+  /**
+   * The tools that the model can call. An entry can be a function that returns the tools of a step, for
+   * tools that come and go during a run. Default: none.
+   */
+  readonly tools?:
+    | readonly (
+        | Tools
+        | StepTools<Dynamic, Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>
+      )[]
+    | undefined;
   /** The system prompt, or a function that returns it for each request. Default: none. */
-  readonly instructions?: Instructions<Context & NotInferred<ContextOfTools<Tools>>>;
+  readonly instructions?: Instructions<
+    Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>
+  >;
   /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
   readonly name?: string | undefined;
   /** Stores the sessions. Default: `memoryLog()`. */
@@ -75,8 +86,8 @@ export interface AgentOptions<
    */
   readonly approve?:
     | ((
-        call: PendingCall<Tools>,
-        step: StepInfo<Context & NotInferred<ContextOfTools<Tools>>>,
+        call: PendingCall<AllTools<Tools, Dynamic>>,
+        step: StepInfo<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
@@ -93,7 +104,7 @@ export interface AgentOptions<
    */
   readonly prepareStep?:
     | ((
-        step: StepToPrepare<Context & NotInferred<ContextOfTools<Tools>>>,
+        step: StepToPrepare<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
     | undefined;
   /**
@@ -101,6 +112,13 @@ export interface AgentOptions<
    * with the stop reason `limit` and the cause of the condition. Default: none.
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
+  /**
+   * Checks of the input, the output and the tool calls, in this order: each sees the changes of those
+   * before it. They can stop the run, change the content, or ask the user. Default: none.
+   */
+  readonly guardrails?:
+    | readonly Guardrail<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>[]
+    | undefined;
   /**
    * Schema for the answers: any Standard Schema. The result has the validated `value`. Default:
    * answers are texts.
@@ -166,13 +184,14 @@ export function createAgent<
   Output extends StandardSchemaV1 = StandardSchemaV1,
   Tools extends Tool = Tool,
   Context = unknown,
+  Dynamic extends Tool = never,
 >(
-  options: AgentOptions<Output, Tools, Context>,
+  options: AgentOptions<Output, Tools, Context, Dynamic>,
 ): Agent<
   StandardSchemaV1.InferOutput<Output>,
-  Tools,
+  AllTools<Tools, Dynamic>,
   DeepPartial<StandardSchemaV1.InferInput<Output>>,
-  Context & ContextOfTools<Tools>
+  Context & ContextOfTools<AllTools<Tools, Dynamic>>
 > {
   // The compiler has checked the types of the tools. The loop treats all tools alike.
   const settings = settingsFrom(options as unknown as AgentOptions);
@@ -222,6 +241,16 @@ export function createAgent<
     pendingApprovals: async (session) => {
       const { readPendingApprovals } = await decisions();
       return readPendingApprovals(log, session);
+    },
+    provideToolResult: async (session, call, result) => {
+      const { toolOutputCommand } = await decisions();
+      const { submitToolResult } = await import('./input/tool-results.ts');
+      const command = toolOutputCommand(call, result);
+      return submitToolResult(log, session, { command, tools: settings.tools });
+    },
+    pendingToolCalls: async (session) => {
+      const { readPendingToolCalls } = await import('./input/tool-results.ts');
+      return readPendingToolCalls(log, session);
     },
     regenerate: (session, runOptions = {}) => {
       assertKnownOptions('agent.regenerate', runOptions, { ...forkOptionNames, item: true });
@@ -290,6 +319,7 @@ const optionNames: OptionNames<AgentOptions> = {
   request: true,
   prepareStep: true,
   stopWhen: true,
+  guardrails: true,
   output: true,
   compaction: true,
   contextFilters: true,
@@ -316,6 +346,8 @@ function assertOptions(options: AgentOptions): void {
     maxTurns: 'Use limits: { maxTurns }',
     maxSteps: 'Use limits: { maxTurns }',
     needsApproval: 'Use approve',
+    inputGuardrails: 'Use guardrails: [inputGuardrail(…)]',
+    outputGuardrails: 'Use guardrails: [outputGuardrail(…)]',
     outputType: 'Use output',
     schema: 'Use output',
   };
@@ -330,17 +362,20 @@ function assertOptions(options: AgentOptions): void {
 function settingsFrom(options: AgentOptions): Settings {
   assertOptions(options);
   const { provider, fallbacks = [], tools = [], log = memoryLog() } = options;
+  const stepTools = tools.flatMap((one) => (typeof one === 'function' ? [one] : []));
   const providers = [provider, ...fallbacks];
   checkLimits({ ...limits, ...options.limits }, { ...retry, ...options.retry });
   checkPrices({ ...limits, ...options.limits }, providers);
   return {
     name: options.name ?? 'agent',
     providers,
-    tools: byName(tools),
+    tools: byName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
+    stepTools,
     instructions: options.instructions,
     request: options.request ?? {},
     prepareStep: stepPreparer(options.prepareStep),
     stopWhen: stopConditions(options.stopWhen),
+    guardrails: readGuardrails(options.guardrails),
     output: createOutput(options.output),
     log,
     observers: options.observers ?? [],
@@ -374,6 +409,27 @@ function stopConditions(given: AgentOptions['stopWhen'] = []): Settings['stopWhe
   if (!Array.isArray(conditions) || conditions.some((one) => typeof one !== 'function'))
     throw notAFunction('stopWhen');
   return conditions;
+}
+
+function readGuardrails(given: AgentOptions['guardrails'] = []): Settings['guardrails'] {
+  const names = new Set<string>();
+  for (const { name, on, check } of given) {
+    if (typeof on !== 'string' || typeof check !== 'function') throw notAGuardrail();
+    if (names.has(name)) throw guardrailNameTaken(name);
+    names.add(name);
+  }
+  return given;
+}
+
+function notAGuardrail(): AgentError {
+  const message =
+    'Cannot use the option guardrails of createAgent: create each with inputGuardrail, outputGuardrail or toolGuardrail';
+  return new AgentError('bad_option', message, { of: 'createAgent', option: 'guardrails' });
+}
+
+function guardrailNameTaken(name: string): AgentError {
+  const message = `Cannot use two guardrails with the name ${name}. Rename one`;
+  return new AgentError('name_taken', message, { guardrail: name });
 }
 
 function notAFunction(option: string): AgentError {

@@ -9,16 +9,34 @@ export type {
 } from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { SessionCommand } from './contract/command.ts';
+export type {
+  AskVerdict,
+  ChangedValue,
+  ChangeVerdict,
+  CheckedInput,
+  CheckedOutput,
+  Guardrail,
+  GuardrailStep,
+  InputGuardrailOptions,
+  OutputGuardrailOptions,
+  PassVerdict,
+  StopVerdict,
+  ToolGuardrailOptions,
+} from './contract/guardrail.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
 export type { ChildAnswer, ChildQuestion, ParentCall } from './contract/parent-call.ts';
 export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type {
   ApproveOptions,
+  BlockedBy,
+  BlockedResult,
+  ClientResult,
   DenyOptions,
   FailedResult,
   FinishedResult,
   InputItem,
   InputOfCall,
+  OutputOfCall,
   Run,
   RunInput,
   RunResult,
@@ -35,17 +53,19 @@ export type {
   ContextFilter,
   Instructions,
   Limits,
-  PendingCall,
   PreparedStep,
   RequestOptions,
   RetrySettings,
-  StepInfo,
+  StepTools,
   StepToPrepare,
   StopCheck,
   StopCondition,
 } from './contract/settings.ts';
 export type {
+  ClientSide,
   HandOff,
+  PendingCall,
+  StepInfo,
   Tool,
   ToolContext,
   ToolExecution,
@@ -54,11 +74,13 @@ export type {
   ValidationResult,
 } from './contract/tool.ts';
 export type {
+  AllTools,
   CallEvent,
   ContextOfTools,
   DeepPartial,
   ParsedToolInput,
   PendingApproval,
+  PendingToolCall,
   ResultEvent,
   RunEvent,
   ToolCall,
@@ -68,6 +90,7 @@ export type {
   TypedTool,
 } from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
+export { inputGuardrail, outputGuardrail, toolGuardrail } from './guardrails/define-guardrail.ts';
 export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {
   type SubmitOptions,
@@ -106,6 +129,7 @@ export {
   type SubAgentOptions,
   subAgent,
 } from './tool/agent-tools.ts';
+export { type ClientToolOptions, clientTool } from './tool/client-tool.ts';
 export {
   type DefinedTool,
   defineTool,

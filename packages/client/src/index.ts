@@ -25,6 +25,7 @@ export type {
   Sent,
   TaskHandle,
   TaskSnapshot,
+  ToolResultOptions,
 } from './contract/task-handle.ts';
 export {
   type Client,

@@ -36,7 +36,9 @@ const lengthOf = (items: readonly Item[]) => {
 };
 
 const isAnswered = (task: TaskHandle) =>
-  task.until(({ isRunning, state }) => !isRunning && state.through > 0 && task.transcript.length > 1);
+  task.until(
+    ({ isRunning, state }) => !isRunning && state.through > 0 && task.transcript.length > 1,
+  );
 
 /**
  * The first server is stopped beyond its lease, the second one takes over and finishes, and the first

@@ -15,6 +15,7 @@ export { type Folded, Folder, fold, foldBatch, type Gap, type OnStep } from './f
 export {
   type AskedApproval,
   type AttemptUsage,
+  type AwaitedOutput,
   emptyState,
   type FoldState,
   findItem,
@@ -102,6 +103,9 @@ export type {
   AskingAgent,
   ChildAttempt,
   Fact,
+  GuardrailFact,
+  GuardrailPlace,
+  GuardrailVerdict,
   ItemFact,
   RejectionCode,
   ResponseFact,

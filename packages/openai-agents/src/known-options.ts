@@ -2,7 +2,10 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
 
 /**
  * Throws a TypeError if the options are not an object, or have an unknown name. A misspelt option must
- * not turn a limit off. Workflows use it too, so it has no dependency on an agent.
+ * not turn a limit off.
+ *
+ * Workflows use this function too. Their sandbox cannot load agents, so the error is none of
+ * `@millrace/agent`.
  *
  * @example
  * assertKnownOptions('runAgent', options, { session: true, input: true });

@@ -82,6 +82,7 @@ export type {
   ResponsesPreset,
 } from './openai-responses/options.ts';
 export { openaiResponses } from './openai-responses/provider.ts';
+export { closeParts } from './provider/close-parts.ts';
 export { complete } from './provider/complete.ts';
 export { createProvider, describeModelRequest } from './provider/create-provider.ts';
 export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-concurrency.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Randomness } from '../../../scripts/chaos/randomness.ts';
 import type { TaskHandle } from '../../client/src/contract/task-handle.ts';
 import { createClient } from '../../client/src/create-client.ts';
-import { patientMs } from '../../core/src/testing/runs.ts';
+import { isFull, patientMs } from '../../core/src/testing/runs.ts';
 import { describeOnPostgres } from '../../log/src/testing/start-postgres.ts';
 import { needsRedis } from '../../log/src/testing/start-redis.ts';
 import { clusterChaos } from './testing/cluster/chaos.ts';
@@ -15,7 +15,7 @@ import { type Cluster, startCluster } from './testing/cluster/cluster.ts';
 import { clusterAgentName, expectedEnd, textOf } from './testing/cluster/cluster-agent.ts';
 import { type ClusterStore, openClusterStore } from './testing/cluster/cluster-store.ts';
 
-const kills = 20;
+const kills = isFull ? 20 : 5;
 const describe = needsRedis(describeOnPostgres());
 
 describe('two servers and a worker on Postgres and Redis', () => {

@@ -17,6 +17,7 @@ import {
 } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
+import { readLimits } from './read-limits.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
@@ -148,9 +149,9 @@ export interface Server {
  */
 export function createServer(options: ServerOptions): Server {
   assertKnownOptions('createServer', options, optionNames);
-  const { limits: httpLimits = {}, streamLimits = {}, requestLog: logged } = options;
-  assertKnownOptions('createServer: limits', httpLimits, namesOf(defaultHttpLimits));
-  assertKnownOptions('createServer: streamLimits', streamLimits, namesOf(defaultStreamLimits));
+  const { requestLog: logged } = options;
+  const limits = readLimits('limits', options.limits, defaultHttpLimits);
+  const streamLimits = readLimits('streamLimits', options.streamLimits, defaultStreamLimits);
   if (logged !== undefined)
     assertKnownOptions('createServer: requestLog', logged, { format: true, write: true });
   const {
@@ -172,11 +173,11 @@ export function createServer(options: ServerOptions): Server {
     onTokenRevoked: (id) => tokens.reportRevoked(id),
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
     isGuarded: operatorTokens !== 'none',
-    graceMs: graceMsFor(options.limits),
+    graceMs: graceMsFor(limits),
     exporter: options.exporter,
   });
-  const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
-  const { hosts, origins, page, limits, requestLog, exporter } = options;
+  const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
+  const { hosts, origins, page, requestLog, exporter } = options;
   const { basePath, authorize, clientAddress } = options;
   const ready = once(() => service.start());
   const http = new HttpServer({
@@ -218,8 +219,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
 }
 
 /** Work that does not stop is abandoned early enough to write the rest before the server closes. */
-function graceMsFor(limits: ServerOptions['limits']): number {
-  const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
+function graceMsFor({ closeTimeoutMs }: HttpLimits): number {
   return Math.min(1000, closeTimeoutMs / 4);
 }
 
@@ -231,12 +231,6 @@ function assertKnownOptions<Options extends object>(
   assertOptionNames(of, options, names, (message, option) => {
     return new ServerError('invalid', message, { of, option });
   });
-}
-
-/** The names of options that all have a default. */
-function namesOf<Options extends object>(defaults: Options): OptionNames<Options> {
-  const names = Object.keys(defaults).map((name) => [name, true]);
-  return Object.fromEntries(names) as OptionNames<Options>;
 }
 
 /** Callers without types can omit the tokens. */

@@ -2,6 +2,7 @@ export type { Content, ContentInput, ContentOf } from './contract/content.ts';
 export type { IncomingRequest, RequestAccess } from './contract/http.ts';
 export type { TaskMessage, Update, UpdateDelta, UpdateInput } from './contract/message.ts';
 export {
+  type ClaimOptions,
   type PutOptions,
   type Row,
   type RowQuery,

@@ -1,12 +1,15 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { isMillraceError } from '@millrace/core';
 import { type SqliteLog, sqliteLog } from '@millrace/log/sqlite';
 import { exportSqliteRows, sqliteRows } from '@millrace/server/sqlite';
 import { describe, expect, test } from 'vitest';
 import { markers, wholeItem } from '../../../../packages/log/src/suite/drafts.ts';
 import { readContents } from '../../../../packages/log/src/testing/version-fixture.ts';
+import { runCommand } from '../command/run-command.ts';
 import { makeFolder } from '../make-folder.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { backupTarget } from './backup-target.ts';
 import { restoreBackup } from './restore-backup.ts';
@@ -183,4 +186,43 @@ describe('21.3: a restore', () => {
     expect(await codeOf(restoreBackup(missing))).toBe('no_backup');
     expect((await contentsIn('good.db')).contents.sessions['chat']?.lines).toHaveLength(9);
   });
+});
+
+test('21.3: the commands report what they saved and restored, with paths from where they are typed', async () => {
+  const log = sqliteLog({ path: join(folder(), 'typed.db') });
+  await fill(log);
+  await log.close();
+  makeFolder(join(folder(), 'elsewhere'));
+  const run = async (...argv: string[]) => {
+    const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
+    const streams = { stdin: new PassThrough(), stdout, stderr };
+    const signal = new AbortController().signal;
+    const host = { argv, env: { HOME: folder() }, cwd: folder(), signal, ...streams };
+    const code = await runCommand(host);
+    return [code, stdout.text + stderr.text] as const;
+  };
+  const elsewhere = ['--cwd', 'elsewhere'];
+  const [code, text] = await run('backup', 'typed.backup', '--store', 'typed.db', ...elsewhere);
+  expect([code, text]).toEqual([
+    0,
+    expect.stringMatching(/^Backed up 2 sessions, 1 blob of .*typed\.db to .*typed\.backup\n$/),
+  ]);
+  const into = ['restore', 'typed.backup', '--store', 'typed again.db'];
+  expect(await run(...into)).toEqual([
+    0,
+    expect.stringMatching(/^Restored 2 sessions, 1 blob of \d{4}-.* into .*typed again\.db/),
+  ]);
+  expect(await run(...into)).toEqual([1, expect.stringMatching(/not empty. Add --replace/)]);
+  expect((await run(...into, '--replace'))[0]).toBe(0);
+  expect(await run('backup')).toEqual([2, expect.stringContaining('millrace backup <file>')]);
+  expect((await run('backup', 'x', '--replace'))[0]).toBe(2);
+  const secret = 's3cret-word';
+  const [failed, words] = await run(
+    'backup',
+    'x',
+    '--store',
+    `postgres://me:${secret}@127.0.0.1:1/shop`,
+  );
+  expect([failed, words]).toEqual([1, expect.stringContaining('127.0.0.1:1/shop')]);
+  expect(words).not.toContain(secret);
 });

@@ -5,6 +5,7 @@ import { memoryLog } from '@millrace/log';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { isFull } from '../../../../packages/core/src/testing/runs.ts';
 import { randomMarkdown } from '../../../../packages/markdown/src/testing/random-markdown.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { fillSession } from '../testing/sessions.ts';
@@ -259,7 +260,8 @@ async function chatIn([first, ...others]: readonly Size[], random: RandomScript,
 const tall = 150;
 
 describe('in a terminal of any size', () => {
-  const numRuns = 10;
+  // Each run is two whole chats.
+  const numRuns = isFull ? 10 : 4;
 
   test('the live region is lower than the terminal, nothing above it is erased, and only the messages remain', async () => {
     await fc.assert(

@@ -4,6 +4,7 @@ import { memoryLog } from '@millrace/log';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { isFull } from '../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { fillSession } from '../testing/sessions.ts';
 import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
@@ -222,7 +223,7 @@ describe('a terminal that changes its size', () => {
           expect(screen.match(/^script/gm), screen).toHaveLength(1);
           await chat.abort();
         }),
-        { numRuns: 5, endOnFailure: true },
+        { numRuns: isFull ? 5 : 2, endOnFailure: true },
       );
     },
   );

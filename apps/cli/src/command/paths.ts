@@ -12,11 +12,14 @@ export function resolveArgPaths<Given extends Args>(args: Given, from: string): 
   const given: Readonly<Record<string, unknown>> = { ...args };
   const paths = pathArgs.flatMap((name) => {
     const path = given[name];
-    const isPath = typeof path === 'string' && !(args.command === 'serve' && isUrl(path));
+    const isPath = typeof path === 'string' && !(urlCommands.has(args.command) && isUrl(path));
     return isPath ? [[name, resolve(from, path)] as const] : [];
   });
   return { ...args, ...Object.fromEntries(paths), ...resolveImportFiles(args, from) };
 }
+
+/** Commands whose store can be a database. */
+const urlCommands: ReadonlySet<Args['command']> = new Set(['serve', 'backup', 'restore']);
 
 /**
  * A server also accepts database URLs. A scheme has at least two letters; one letter is a Windows
@@ -41,7 +44,7 @@ export function resolveEnvPaths(env: Env, from: string): Env {
   return { ...env, ...Object.fromEntries(paths) };
 }
 
-const pathArgs = ['config', 'store', 'outputSchema', 'output', 'agents', 'data'] as const;
+const pathArgs = ['config', 'store', 'outputSchema', 'output', 'agents', 'data', 'file'] as const;
 
 /**
  * Returns the real path of the folder to work in. Sessions are found by this path, whichever link

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { exitCodes } from '../exit-code.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { abortOnSignals } from './stop-signals.ts';
@@ -17,7 +18,7 @@ test('a deleted working folder is an error, and an option can name another folde
     mkdirSync(cwd);
     const script = 'rmdir "$PWD" && exec "$0" "$@"';
     const words = [process.execPath, '--conditions=@millrace/source', main, ...args];
-    const env = { PATH: process.env['PATH'] ?? '', HOME: folder(), PWD: cwd };
+    const env = { ...childEnv(), HOME: folder(), PWD: cwd };
     return spawnSync('sh', ['-c', script, ...words], { cwd, env, encoding: 'utf8', input: '' });
   };
   const here = inDeleted('here', 'sessions');

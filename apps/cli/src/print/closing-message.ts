@@ -27,6 +27,8 @@ export function closingMessages(
       return ['The model refused to answer.'];
     case 'length':
       return [`The answer is cut off at the model's maximum length.${resumeHint}`];
+    case 'blocked':
+      return [`A guardrail stopped the run${cause}.`];
     case 'limit':
       return [`Stopped at a limit${cause}.${resumeHint}`];
     case 'aborted':

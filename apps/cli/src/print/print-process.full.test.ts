@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../../../../packages/agent/src/testing/bundle-program.ts';
 import { findLogProblems } from '../../../../packages/agent/src/testing/check-log.ts';
 import { runConcurrently } from '../../../../packages/agent/src/testing/kills.ts';
-import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
+import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
@@ -43,7 +43,7 @@ interface StartOptions {
   readonly stdio?: SpawnOptions['stdio'];
 }
 
-const env = { PATH: process.env['PATH'] ?? '' };
+const env = childEnv();
 const argsOf = (store: string, play: string, { args = {}, at = 0 }: StartOptions) => [
   ...[program, store, play, JSON.stringify(args), String(at)],
 ];

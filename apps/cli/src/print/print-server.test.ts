@@ -2,14 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   errorReply,
   type ScriptedServer,
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { exitCodes } from '../exit-code.ts';
+import { builtProgram } from '../testing/built-program.ts';
 import { eventsIn } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
@@ -17,7 +18,6 @@ import { AnswerStream } from './answer-stream.ts';
 // The command as it is installed, against a server that speaks a provider's wire.
 
 const folder = temporaryFolder('print-server');
-const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 const key = 'sk-very-secret-0123456789';
 let server: ScriptedServer;
 beforeEach(async () => {
@@ -27,10 +27,10 @@ afterEach(() => server.close());
 
 async function millrace(...args: readonly string[]) {
   const env = {
-    ...{ PATH: process.env['PATH'] ?? '', HOME: folder(), OPENAI_API_KEY: key },
+    ...{ ...childEnv(), HOME: folder(), OPENAI_API_KEY: key },
     OPENAI_BASE_URL: `${server.url}/v1`,
   };
-  const words = ['--conditions=@millrace/source', main, '--cwd', folder(), ...args];
+  const words = [builtProgram(), '--cwd', folder(), ...args];
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -21,5 +21,5 @@ function build(folder: string): void {
   const { status, stderr } = spawnSync(process.execPath, [script, join(folder, 'bundle')], {
     encoding: 'utf8',
   });
-  if (status !== 0) throw new Error(`The program cannot be built:\n${stderr}`);
+  if (status !== 0 || stderr !== '') throw new Error(`The program cannot be built:\n${stderr}`);
 }

@@ -13,6 +13,8 @@ interface FakeTerminalOptions {
 interface Line {
   cells: string[];
   isWrapped: boolean;
+  /** The text of the cells, until they change. Tests read the whole text after each step. */
+  text?: string | undefined;
 }
 
 const newLine = (): Line => ({ cells: [], isWrapped: false });
@@ -134,7 +136,10 @@ export class FakeTerminal extends EventEmitter {
   }
 
   #textFrom(first: number): string {
-    const lines = this.#lines.slice(first).map(({ cells }) => cells.join('').trimEnd());
+    const lines = this.#lines.slice(first).map((line) => {
+      line.text ??= line.cells.join('').trimEnd();
+      return line.text;
+    });
     return lines.join('\n').trimEnd();
   }
 
@@ -196,10 +201,12 @@ export class FakeTerminal extends EventEmitter {
       this.#line().isWrapped = true;
       this.#lineFeed();
     }
-    const line = this.#line().cells;
-    while (line.length < this.#column) line.push(' ');
-    line[this.#column] = text;
-    for (let extra = 1; extra < width; extra++) line[this.#column + extra] = '';
+    const line = this.#line();
+    const { cells } = line;
+    line.text = undefined;
+    while (cells.length < this.#column) cells.push(' ');
+    cells[this.#column] = text;
+    for (let extra = 1; extra < width; extra++) cells[this.#column + extra] = '';
     this.#column += width;
   }
 
@@ -213,6 +220,7 @@ export class FakeTerminal extends EventEmitter {
   #eraseLine(how: number): void {
     const line = this.#line();
     line.isWrapped = false;
+    line.text = undefined;
     line.cells.length = how === 2 ? 0 : Math.min(line.cells.length, this.#column);
   }
 }

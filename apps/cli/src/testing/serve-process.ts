@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
+import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { builtProgram } from './built-program.ts';
 
 interface ServeProcess {
@@ -51,9 +52,8 @@ function startServe(
   folder: string,
   env: Readonly<Record<string, string>> = {},
 ) {
-  const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [builtProgram(), 'serve', ...flags], {
-    ...{ cwd: folder, env: { PATH, HOME: folder, ...env } },
+    ...{ cwd: folder, env: { ...childEnv(), HOME: folder, ...env } },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };

@@ -5,6 +5,7 @@ import type { Provider } from '@millrace/providers';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { onTestFinished } from 'vitest';
+import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { retryOptions } from '../agent/agent-options.ts';
 import { runChat } from '../chat/run-chat.ts';
@@ -39,6 +40,10 @@ export interface TestChatOptions {
   readonly label?: (() => string) | undefined;
 }
 
+/** No chat of a test takes that long, in real time. */
+const stuckMs = 60_000;
+const stepsToSettle = 1000;
+
 type AskUser = NonNullable<Parameters<BuiltAgent['setQuestionHandler']>[0]>;
 
 /** A chat in a fake terminal with a fake keyboard and a virtual clock. */
@@ -56,6 +61,7 @@ export class TestChat {
   #ask: AskUser | undefined;
   #policy = permissionPolicy({ root: '/folder' });
   #isOver = false;
+  #stepsAfterEnd = 0;
 
   constructor(options: TestChatOptions = {}) {
     const { columns = 80, rows = 24, clock = new VirtualClock(), reflows = false } = options;
@@ -82,9 +88,18 @@ export class TestChat {
     this.keyboard.write(keys);
   }
 
-  /** Advances the clock until a condition is true. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await this.advance(10);
+  /**
+   * Advances the clock until a condition is true. It fails with the screen if that never happens,
+   * because a loop without an end would keep the process busy after its test has timed out.
+   */
+  async until(isSo: () => boolean, what: () => string = () => String(isSo)): Promise<void> {
+    const isLate = AbortSignal.timeout(patientMs(stuckMs));
+    while (!isSo()) {
+      // What happens at the end of a chat is visible in the turn after it.
+      if (isLate.aborted || (this.#isOver && this.#stepsAfterEnd++ > stepsToSettle))
+        throw new Error(`The chat never reached: ${what()}. Its screen:\n${this.terminal.text}`);
+      await this.advance(10);
+    }
   }
 
   /** Advances the clock and lets pending work run. */
@@ -111,17 +126,26 @@ export class TestChat {
 
   /** Waits until a text is on the screen or in the scrollback. */
   waitForText(text: string): Promise<void> {
-    return this.until(() => this.terminal.text.includes(text));
+    return this.until(
+      () => this.terminal.text.includes(text),
+      () => `the text ${JSON.stringify(text)}`,
+    );
   }
 
   /** Waits until a text is no longer on the screen. */
   waitUntilGone(text: string): Promise<void> {
-    return this.until(() => !this.terminal.screen.includes(text));
+    return this.until(
+      () => !this.terminal.screen.includes(text),
+      () => `no text ${JSON.stringify(text)}`,
+    );
   }
 
   /** Waits until the prompt accepts input and no run is in progress. */
   async idle(): Promise<void> {
-    await this.until(() => this.terminal.screen.includes('Enter sends'));
+    await this.until(
+      () => this.terminal.screen.includes('Enter sends'),
+      () => 'a prompt that accepts input',
+    );
     await this.advance(100);
   }
 

@@ -77,7 +77,7 @@ function stateOf(calls: readonly WaitingCall[]) {
   return {
     ...emptyState(sessionId('s')),
     asked,
-    items: { before: undefined, chunk: [{ parts }] },
+    items: { before: undefined, chunk: [{ turn: 1, attempt: 1, parts }] },
   };
 }
 

@@ -1,7 +1,15 @@
-import type { Attempt, DraftRecord, ToolCallId } from '@millrace/core';
+import {
+  type Attempt,
+  type DraftRecord,
+  isId,
+  type ToolCallId,
+  type ToolCallPart,
+} from '@millrace/core';
 import { textOfError } from '../contract/agent-error.ts';
+import type { ChangedInput } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 
 type PolicyDecision = Exclude<ApprovalDecision, string>;
@@ -82,14 +90,20 @@ export class Approvals {
     return until !== undefined && settings.clock.now() < until;
   }
 
-  /** The record that asks the user. */
+  /** The record that asks the user, about the input of the model or of a guardrail. */
   askedDraft(
-    { call: { toolCallId, name } }: PendingCall,
+    { call }: PendingCall,
     { reason, rule, judged }: PolicyDecision,
+    changed?: ChangedInput,
   ): DraftRecord {
+    const { toolCallId, name } = call;
     const why = { ...(reason !== undefined && { reason }), ...(rule !== undefined && { rule }) };
     const about = judged === undefined ? {} : { judged };
-    return { ...this.#at, fact: { type: 'approval_asked', toolCallId, name, ...why, ...about } };
+    const asked = { type: 'approval_asked', toolCallId, name, ...why, ...about } as const;
+    if (changed === undefined) return { ...this.#at, fact: asked };
+    const { session } = this.#context;
+    const from = { toolCallId, agents: [`guardrail ${changed.by}`], session, input: changed.input };
+    return { ...this.#at, fact: { ...asked, toolCallId: changedCallId(call), from } };
   }
 
   /** Resolves when the call has an answer, or when the signal aborts. */
@@ -112,6 +126,14 @@ export class Approvals {
     this.#waiting.get(id)?.();
   }
 }
+
+/** The id of the question about a call whose input a guardrail changed. */
+export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>): ToolCallId {
+  const id = `${toolCallId}/changed`;
+  return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
+}
+
+const maxIdLength = 1024;
 
 /**
  * Checks the policy's return value, because user code may return anything and the log must stay

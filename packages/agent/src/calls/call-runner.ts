@@ -2,6 +2,7 @@ import type {
   Attempt,
   DraftRecord,
   ItemId,
+  JsonValue,
   RejectionCode,
   ToolCallId,
   ToolCallPart,
@@ -11,14 +12,18 @@ import { halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { PendingCall } from '../contract/settings.ts';
-import type { HandOff, ToolContext } from '../contract/tool.ts';
-import { Approvals } from './approvals.ts';
+import type { HandOff, PendingCall, ToolContext } from '../contract/tool.ts';
+import { isRepeatedCallId, outputFor } from '../state/turn-calls.ts';
+import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
+import type { ClientCalls } from './client-call.ts';
 import { executeOnce, stopChild } from './execution.ts';
 import { prepareCall } from './prepare-call.ts';
 import { ResultSlots } from './result-slots.ts';
 import { denialText, errorResult } from './tool-result.ts';
+
+const repeatedIdText =
+  'It was not run: another call of the session has the same id. Make the call again.';
 
 interface CallRunnerOptions extends Attempt {
   /** The item that holds the results, if the turn already has one. */
@@ -45,6 +50,8 @@ export class CallRunner {
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
+  /** Loaded for tools that a client runs. */
+  #clientCalls: ClientCalls | undefined;
   readonly #running = new Map<ToolCallId, Promise<void>>();
   /** The last execution of each call that runs a sub-agent. */
   readonly #children = new Map<ToolCallId, ChildCall>();
@@ -71,7 +78,9 @@ export class CallRunner {
    */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const tools = this.#tools;
-    if (tools.get(call.name)?.effects !== 'none') return;
+    const isGuarded = this.#context.settings.guardrails.some(({ on }) => on !== 'input');
+    const tool = tools.get(call.name);
+    if (isGuarded || tool?.effects !== 'none' || tool.client !== undefined) return;
     const ready = await prepareCall(call, tools);
     if (!ready.ok || this.#isLate(call)) return;
     const { decision, judged } = await this.#approvals.policyDecision(ready);
@@ -100,6 +109,20 @@ export class CallRunner {
     return this.#stop.signal.aborted || this.#context.phase.isAborting;
   }
 
+  /** Called when a command arrived: it may have the output of a call that a client runs. */
+  wakeClientCalls(): void {
+    this.#clientCalls?.wake();
+  }
+
+  async #loadClientCalls(): Promise<ClientCalls> {
+    const { ClientCalls } = await import('./client-call.ts');
+    this.#clientCalls ??= new ClientCalls({
+      ...{ context: this.#context, at: this.#at, stop: this.#stop.signal },
+      fill: (call, part) => this.#slots.fill(this.#withChange(call, part)),
+    });
+    return this.#clientCalls;
+  }
+
   /** Resumes the call, or the sub-agent of a call, that waits for this answer. */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
@@ -110,8 +133,11 @@ export class CallRunner {
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    const outcomes = await Promise.all(calls.map((call) => this.#answer(call)));
-    const parked = calls.filter((_call, at) => outcomes[at] === 'parked');
+    // Calls with the same id have one result.
+    const ids = calls.map(({ toolCallId }) => toolCallId);
+    const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
+    const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));
+    const parked = distinct.filter((_call, at) => outcomes[at] === 'parked');
     // The user may have answered while other calls ran. Then there is work to do, and the run does
     // not park.
     const isWaiting = parked.every((call) => this.#isWaiting(call));
@@ -120,32 +146,33 @@ export class CallRunner {
 
   #isWaiting(call: ToolCallPart): boolean {
     const { toolCallId } = call;
-    if (!this.#parked.has(toolCallId)) return this.#callState(call)?.answer === undefined;
+    const { loop } = this.#context.journal;
+    if (loop.turn?.calls.get(toolCallId)?.isAwaited)
+      return outputFor(loop, toolCallId) === undefined;
+    if (!this.#parked.has(toolCallId)) return this.#answerTo(call) === undefined;
     return this.#children.get(toolCallId)?.newAnswers.length === 0;
   }
 
   /** Answers each call with an error result. No tool runs, but sub-agents that wait are ended. */
-  async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut'): Promise<void> {
-    const message =
-      code === 'aborted'
-        ? 'It was stopped before it was done.'
-        : 'It was not run: the answer was cut off. Make the call again if it is still wanted.';
+  async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut' | 'blocked'): Promise<void> {
+    const message = rejectionTexts[code];
     if (code === 'aborted') {
       await this.halt();
       await Promise.all(calls.map((call) => this.#stopChild(call)));
     }
     await this.#write(this.#slots.reserve(calls));
     for (const call of calls)
-      if (this.#slots.isOpen(call.toolCallId)) await this.#reject(call, code, message);
+      if (this.#slots.isOpen(call.toolCallId))
+        await this.#reject(call, code === 'blocked' ? 'denied' : code, message);
   }
 
   async #stopChild(call: ToolCallPart): Promise<void> {
-    const { execution, answer } = this.#callState(call) ?? {};
+    const { execution } = this.#callState(call) ?? {};
     const { tools } = this.#context.settings;
     const tool = tools.get(call.name);
     const waits = execution?.isParked || (execution?.isLost && tool?.replay === 'safe');
     if (!waits || execution.child === undefined) return;
-    const ready = await prepareCall(call, tools, answer?.input);
+    const ready = await prepareCall(call, tools, this.#changedInput(call));
     if (ready.ok) await stopChild(ready, this.#context, this.#at);
   }
 
@@ -184,6 +211,10 @@ export class CallRunner {
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     const decided = await this.#decide(call);
     if (typeof decided === 'string') return decided;
+    if (decided.tool.client !== undefined) {
+      const clientCalls = await this.#loadClientCalls();
+      return clientCalls.answer(decided, this.#changedInput(call));
+    }
     await this.#start(decided, []);
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     return this.#parked.has(call.toolCallId) ? 'parked' : 'left';
@@ -193,23 +224,30 @@ export class CallRunner {
   async #decide(call: ToolCallPart): Promise<DecidedCall | CallOutcome> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop.signal;
-    const work = prepareCall(call, this.#tools, this.#callState(call)?.answer?.input);
+    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
+    const { offered } = this.#context.journal.loop.turn ?? {};
+    const work = prepareCall(call, this.#tools, this.#changedInput(call), offered);
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
     if (this.#callState(call)?.execution?.isLost && ready.tool.replay !== 'safe')
       return this.#reportUnknownOutcome(call);
-    if (!this.#callState(call)?.isAsked) {
+    // The call was allowed before a client was asked to run it.
+    if (this.#callState(call)?.isAwaited) return ready;
+    if (!this.#questionState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (policy === halted) return 'left';
       if (policy.decision === 'deny')
         return this.#reject(call, 'denied', denialText(policy.reason));
-      if (policy.decision === 'allow') return { ...ready, judged: policy.judged };
-      if (this.#callState(call)?.answer === undefined)
-        await this.#write([this.#approvals.askedDraft(ready, policy)]);
+      const { asking } = this.#callState(call) ?? {};
+      if (policy.decision === 'allow' && asking === undefined)
+        return { ...ready, judged: policy.judged };
+      const why = asking === undefined ? policy : { ...policy, reason: asking.reason };
+      if (this.#answerTo(call) === undefined)
+        await this.#write([this.#approvals.askedDraft(ready, why, this.#changeOf(call))]);
     }
-    if (this.#callState(call)?.answer === undefined && whileAsking === 'park') return 'parked';
-    await this.#approvals.waitForAnswer(call.toolCallId, stop);
+    if (this.#answerTo(call) === undefined && whileAsking === 'park') return 'parked';
+    await this.#approvals.waitForAnswer(this.#questionId(call), stop);
     return this.#applyAnswer(ready);
   }
 
@@ -219,9 +257,11 @@ export class CallRunner {
    */
   async #applyAnswer(ready: PendingCall): Promise<DecidedCall | CallOutcome> {
     const { call } = ready;
-    const { answer, judged } = this.#callState(call) ?? {};
+    const { answer, judged } = this.#questionState(call) ?? {};
     if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return this.#reject(call, 'denied', denialText(answer.reason));
+    // Another writer may have added a call with this id while the question was open.
+    if (this.#isRepeated(call)) return this.#reject(call, 'invalid', repeatedIdText);
     const isChanged = answer.input !== undefined;
     const work = isChanged
       ? prepareCall(call, this.#tools, answer.input)
@@ -239,9 +279,40 @@ export class CallRunner {
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
+  #isRepeated({ toolCallId }: ToolCallPart): boolean {
+    return isRepeatedCallId(this.#context.journal.state, toolCallId);
+  }
+
   /** The state of a call according to the log. */
   #callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
+  }
+
+  /** The input that a guardrail gave to the call. */
+  #changeOf(call: ToolCallPart): CallState['changed'] {
+    return this.#callState(call)?.changed;
+  }
+
+  /**
+   * The id of the question about the call. A changed input has a question of its own, which shows that
+   * input: an answer to the call itself was about another one.
+   */
+  #questionId(call: ToolCallPart): ToolCallId {
+    return this.#changeOf(call) === undefined ? call.toolCallId : changedCallId(call);
+  }
+
+  #questionState(call: ToolCallPart): CallState | undefined {
+    return this.#context.journal.loop.turn?.calls.get(this.#questionId(call));
+  }
+
+  #answerTo(call: ToolCallPart): CallState['answer'] {
+    return this.#questionState(call)?.answer;
+  }
+
+  /** The input that replaces the model's: that of the user, or that of a guardrail. */
+  #changedInput(call: ToolCallPart): JsonValue | undefined {
+    const answer = this.#answerTo(call);
+    return answer?.input ?? this.#changeOf(call)?.input;
   }
 
   /** The tool ran in a process that died. It may have completed. */
@@ -266,7 +337,7 @@ export class CallRunner {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
     if (this.#isOver) return;
-    const ready = this.#callState(call)?.answer ? await this.#applyAnswer(waiting) : waiting;
+    const ready = this.#answerTo(call) ? await this.#applyAnswer(waiting) : waiting;
     if (typeof ready === 'string') return;
     const options = {
       ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
@@ -302,17 +373,27 @@ export class CallRunner {
     return 'answered';
   }
 
-  /** Notes on the result that the user changed the input, because the call has the model's input. */
+  /** Notes on the result that the input was changed, because the call has the model's input. */
   #withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
-    const { answer } = this.#callState(call) ?? {};
-    if (answer?.decision !== 'allow' || answer.input === undefined) return part;
-    return { ...part, metadata: { ...part.metadata, changedInput: answer.input } };
+    const answer = this.#answerTo(call);
+    const change = this.#changeOf(call);
+    if (answer?.decision === 'allow' && answer.input !== undefined)
+      return { ...part, metadata: { ...part.metadata, changedInput: answer.input } };
+    if (change === undefined || answer?.decision === 'deny') return part;
+    const note = { changedInput: change.input, changedBy: change.by };
+    return { ...part, metadata: { ...part.metadata, ...note } };
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {
     return drafts.length === 0 ? Promise.resolve() : this.#context.journal.write(drafts);
   }
 }
+
+const rejectionTexts = {
+  aborted: 'It was stopped before it was done.',
+  cut: 'It was not run: the answer was cut off. Make the call again if it is still wanted.',
+  blocked: 'It was not run: a guardrail stopped the run.',
+};
 
 /** Hand-offs of one attempt. Only the first one takes effect. */
 class HandOffs {

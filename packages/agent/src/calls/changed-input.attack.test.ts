@@ -2,8 +2,10 @@ import { toolCallId } from '@millrace/core';
 import { openaiResponses } from '@millrace/providers';
 import { sseReply } from '@millrace/providers/scripted-server';
 import { expect, test } from 'vitest';
-import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,
@@ -67,6 +69,51 @@ test('a changed input that the policy asks about runs, because it was approved',
   await run.approve(c1, { input: { path: 'b.txt' } });
   await stage.end(run);
   expect(ran).toEqual([{ path: 'b.txt' }]);
+});
+
+/** Each call has its own rule, as with exact rules of a policy. */
+function setUpRules() {
+  const ran: unknown[] = [];
+  const shell = tool('shell', async (input) => ran.push(input));
+  const remove = { command: 'rm -r data' };
+  const script = [
+    answer(call('c1', 'shell', remove)),
+    answer(call('c2', 'shell', remove)),
+    'Done.',
+  ];
+  const approve = ({ input }: PendingCall) =>
+    ({ decision: 'ask', rule: JSON.stringify(input) }) as const;
+  return { ran, stage: createTestAgent(script, { tools: [shell], approve }) };
+}
+
+const list = { command: 'ls data' };
+
+test('attack: an approval with another input does not allow the call that the user corrected', async () => {
+  const { ran, stage } = setUpRules();
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked');
+  // Another process writes it to the log, where nobody checks it.
+  const command = { type: 'approve', toolCallId: 'c1', input: list, until: 'session' } as const;
+  await stage.log.submit(session, command, 'k');
+  await stage.until('approval_asked', 2);
+  expect(ran).toEqual([list]);
+  await run.abort();
+  await stage.end(run);
+});
+
+test('an approval with another input that lasts is refused, and the question stays open', async () => {
+  const { ran, stage } = setUpRules();
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked');
+  const both = { input: list, until: 'session' } as const;
+  await expect(run.approve(c1, both)).rejects.toMatchObject({ code: 'bad_option' });
+  const command = { type: 'approve', toolCallId: c1, ...both } as const;
+  await expect(submitCommand(stage.log, session, command)).rejects.toMatchObject({
+    ...{ code: 'bad_option', message: expect.stringContaining('Omit `until`') },
+  });
+  expect(ran).toEqual([]);
+  await run.abort();
+  await stage.end(run);
 });
 
 const request = {

@@ -1,9 +1,12 @@
-import { type Fact, type LogRecord, toolCallId } from '@millrace/core';
+import { type Fact, type ItemId, type LogRecord, type PartId, toolCallId } from '@millrace/core';
 import { exportSession, importSession, memoryLog } from '@millrace/log';
 import { expect, test } from 'vitest';
 import type { Approval } from '../contract/settings.ts';
+import { readPendingApprovals } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { answer, createTestAgent, session, tool } from '../testing/test-agent.ts';
+import { VirtualClock } from '../testing/virtual-time.ts';
+import { subAgent } from '../tool/agent-tools.ts';
 
 // An answer on the log is older than the rules of the process that runs the call, or somebody else
 // wrote it.
@@ -64,6 +67,77 @@ test('attack: a call that is said to be parked is decided on again', async () =>
   expect((await stage.end(stage.agent.resume(session))).stop.reason).toBe('parked');
   await end(agent.resume(session));
   expect(ran).toEqual([]);
+});
+
+test('attack: a question shows the input that runs, whatever item repeats the id of its call', async () => {
+  const { log, ran, end, agent } = await parked();
+  const at = { turn: 0, attempt: 0 };
+  const [itemId, partId] = ['forged' as ItemId, '0.0.forged' as PartId];
+  const part = { kind: 'tool_call', toolCallId: c1, name: 'rm', arguments: '{"a":1}' } as const;
+  const driver = await log.open(session);
+  await driver.append([
+    { ...at, fact: { type: 'item_started', itemId, kind: 'user' } },
+    { ...at, delta: { type: 'commit_part', partId, itemId, part: { ...part, input: { a: 1 } } } },
+    { ...at, fact: { type: 'item_finished', itemId } },
+  ]);
+  await driver.release();
+  expect(await readPendingApprovals(log, session)).toEqual([
+    { toolCallId: c1, name: 'rm', input: {} },
+  ]);
+  // Other programs may show the other call, so an answer runs neither of them.
+  const run = agent.resume(session);
+  await run.approve(c1);
+  await end(run);
+  await end(agent.resume(session));
+  expect(ran).toEqual([]);
+});
+
+test('attack: one answer does not allow two calls with the same id', async () => {
+  const { log, ran, rm } = await parked();
+  const lines: string[] = [];
+  for await (const line of exportSession(log, session)) lines.push(line);
+  const all = lines.slice(1).map((line) => JSON.parse(line) as LogRecord);
+  const end = all.findIndex(({ fact }) => fact?.type === 'response_finished');
+  const { delta: last, ...place } = all[end - 1] ?? expect.fail();
+  const id = last?.type === 'commit_part' ? last.partId : expect.fail();
+  const begun = all.flatMap(({ delta }) => (delta?.type === 'begin_part' ? delta.itemId : []));
+  const itemId = begun[0] ?? expect.fail();
+  const part = { kind: 'tool_call', toolCallId: c1, name: 'rm', arguments: '{"all":true}' };
+  const second = { type: 'commit_part', partId: `${id}-2`, itemId, part };
+  const records = [
+    ...all.slice(0, end),
+    { ...place, delta: second } as unknown as LogRecord,
+    ...all.slice(end),
+  ].map((record, at) => JSON.stringify({ ...record, offset: at + 1 }));
+  const header = { ...JSON.parse(lines[0] ?? ''), through: records.length };
+  const target = memoryLog();
+  await importSession(target, [JSON.stringify(header), ...records], { isTrusted: true });
+  const stage = createTestAgent(['Done.'], { log: target, tools: [rm], approve: () => 'ask' });
+  const run = stage.agent.resume(session);
+  await run.approve(c1);
+  await stage.end(run);
+  expect(ran).toEqual([]);
+});
+
+test('attack: sub-agents whose calls have the same long id have a question each', async () => {
+  const clock = new VirtualClock();
+  const ran: unknown[] = [];
+  const rm = tool('rm', async (input) => ran.push(input));
+  const helper = (name: string) => {
+    const script = [answer(call('x'.repeat(1024), 'rm', { name })), 'Done.'];
+    const { agent } = createTestAgent(script, { clock, tools: [rm], approve: () => 'ask' });
+    return subAgent({ name, description: name, agent });
+  };
+  const calls = answer(call('c1', 'a', { task: 'x' }), call('c2', 'b', { task: 'x' }));
+  const stage = createTestAgent([calls, 'Done.'], { clock, tools: [helper('a'), helper('b')] });
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked', 2);
+  const asked = await readPendingApprovals(stage.log, session);
+  const [first, second] = [asked[0] ?? expect.fail(), asked[1] ?? expect.fail()];
+  await run.deny(second);
+  await run.approve(first);
+  expect((await stage.end(run)).text).toBe('Done.');
+  expect(ran).toEqual([first.input]);
 });
 
 /** Exports a session, adds records at its end, and imports it into another log. */

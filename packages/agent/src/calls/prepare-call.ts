@@ -6,8 +6,7 @@ import {
 } from '@millrace/core';
 import { withoutOptionalNulls } from '@millrace/providers';
 import { textOfError } from '../contract/agent-error.ts';
-import type { PendingCall } from '../contract/settings.ts';
-import type { Tool } from '../contract/tool.ts';
+import type { PendingCall, Tool } from '../contract/tool.ts';
 
 type PreparedCall =
   | ({ readonly ok: true } & PendingCall)
@@ -21,10 +20,14 @@ export async function prepareCall(
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
   changed?: JsonValue,
+  offered: readonly string[] = [],
 ): Promise<PreparedCall> {
   const tool = tools.get(call.name);
-  if (tool === undefined)
-    return { ok: false, code: 'unknown', message: unknownToolMessage(call.name, tools) };
+  if (tool === undefined) {
+    const isGone = offered.includes(call.name);
+    const message = isGone ? goneToolMessage(call.name) : unknownToolMessage(call.name, tools);
+    return { ok: false, code: 'unknown', message };
+  }
   const rawInput = changed === undefined ? call.input : changed;
   if (rawInput === undefined || call.partial)
     return {
@@ -63,6 +66,11 @@ function summaryOf(tool: Tool, input: unknown): string {
   } catch {
     return tool.name;
   }
+}
+
+/** The request offered the tool, but the agent does not have it any more. */
+function goneToolMessage(name: string): string {
+  return `The tool ${name} is no longer available. Continue without it.`;
 }
 
 function unknownToolMessage(name: string, tools: ReadonlyMap<string, Tool>): string {

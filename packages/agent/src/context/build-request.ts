@@ -13,17 +13,20 @@ import type { BlobStore } from '@millrace/log';
 import type { ModelRequest, ToolDefinition } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
-import type { ResolvedStep, Settings, StepInfo } from '../contract/settings.ts';
-import type { Tool } from '../contract/tool.ts';
+import type { ResolvedStep, Settings } from '../contract/settings.ts';
+import type { StepInfo, Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 
+/** The part of the loop state that requests depend on. */
+type RequestState = Pick<LoopState, 'compacted' | 'rejectedReasoning' | 'inputs'>;
+
 /** The context items of a request, before `prepareStep` changes them. */
-async function contextItems(
+export async function contextItems(
   { contextFilters }: Settings,
   state: FoldState,
-  { compacted, rejectedReasoning }: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
+  { compacted, rejectedReasoning, inputs }: RequestState,
 ): Promise<readonly Item[]> {
-  const accepted = withoutReasoning(state, rejectedReasoning);
+  const accepted = guardedItems(withoutReasoning(state, rejectedReasoning), inputs);
   // Items are clipped only if they did not fit, so the code loads on demand.
   const clip = compacted.clipped.size > 0 ? (await import('./clip-item.ts')).clipItem : undefined;
   const context = applyCompaction(accepted, compacted, clip);
@@ -47,7 +50,7 @@ export async function prepareRequest(
 export async function buildRequest(
   settings: Settings,
   state: FoldState,
-  loop: Pick<LoopState, 'compacted' | 'rejectedReasoning'>,
+  loop: RequestState,
   step: StepInfo,
   prepared: ResolvedStep = {},
 ): Promise<ModelRequest> {
@@ -111,7 +114,29 @@ function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[]
 }
 
 /**
- * Tells the model which arguments a call ran with, if the user changed them. The call itself stays as
+ * The items with the changes of guardrails: changed inputs are replaced, and inputs for which a
+ * guardrail stopped a run are left out.
+ */
+export function guardedItems(
+  items: readonly Item[],
+  { replaced, withheld }: Pick<LoopState['inputs'], 'replaced' | 'withheld'>,
+): readonly Item[] {
+  if (!items.some((item) => isReplacement(item) || withheld.has(item.id))) return items;
+  const changes = new Map(items.filter(isReplacement).map((item) => [item.id, item]));
+  return items.flatMap((item) => {
+    if (isReplacement(item) || withheld.has(item.id)) return [];
+    const change = changes.get(replaced.get(item.id) ?? item.id);
+    return change === undefined || item.redacted ? item : { ...item, parts: change.parts };
+  });
+}
+
+/** True for an item that only holds the new content of another one. */
+function isReplacement({ kind, metadata }: Item): boolean {
+  return kind === 'context' && metadata?.['guardrail'] === true;
+}
+
+/**
+ * Tells the model which arguments a call ran with, if they were changed. The call itself stays as
  * the model made it: providers sign it, store it, or compare it with what they answered.
  */
 function withChangedInputs(item: Item): Item {
@@ -125,7 +150,8 @@ function withChangedInput(part: Part): Part {
   const json = JSON.stringify(input);
   const shown =
     json.length > maxShownInput ? `${json.slice(0, maxShownInput)}…`.toWellFormed() : json;
-  const note = `The user changed the arguments of this call to ${shown}\nThe result is for these arguments:`;
+  const who = part.metadata?.['changedBy'] === undefined ? 'The user' : 'A guardrail';
+  const note = `${who} changed the arguments of this call to ${shown}\nThe result is for these arguments:`;
   return { ...part, text: `${note}\n${part.text}` };
 }
 

@@ -19,6 +19,8 @@ export type AgentErrorCode =
   | 'no_such_call'
   /** The call is decided, or its run has ended. `place.decision` says what was decided. */
   | 'already_decided'
+  /** The call has another output already. */
+  | 'already_answered'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'

@@ -2,8 +2,16 @@ import type { JsonValue, TraceContext } from '@millrace/core';
 import type { Observer } from './observer.ts';
 import type { ParentCall } from './parent-call.ts';
 import type { ReplayOptions, ReplayResult } from './replay.ts';
-import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from './run.ts';
-import type { PendingApproval, TypedTool } from './typed-tools.ts';
+import type {
+  ApproveOptions,
+  ClientResult,
+  DenyOptions,
+  InputOfCall,
+  OutputOfCall,
+  Run,
+  RunInput,
+} from './run.ts';
+import type { PendingApproval, PendingToolCall, TypedTool } from './typed-tools.ts';
 
 /**
  * The `context` of a run. It is required if the tools, the instructions or the policy of the agent have
@@ -107,6 +115,21 @@ export interface Agent<
    * with `no_such_session` if the session does not exist.
    */
   pendingApprovals(session: string): Promise<readonly PendingApproval<Tools>[]>;
+  /**
+   * Gives the output of a tool that a client runs, as `run.provideToolResult` does, to a run of any
+   * process. A parked session continues when it is resumed. The same output again has no effect.
+   * Resolves with the key of the command on the log.
+   */
+  provideToolResult<const Call extends string | PendingToolCall<Tools>>(
+    session: string,
+    call: Call,
+    result: ClientResult<OutputOfCall<Call>>,
+  ): Promise<{ readonly key: string }>;
+  /**
+   * The calls of a session that a client has to run, from any process. It changes nothing. Rejects with
+   * `no_such_session` if the session does not exist.
+   */
+  pendingToolCalls(session: string): Promise<readonly PendingToolCall<Tools>[]>;
   /**
    * Answers again, in a fork. By default, everything after the last user input is replaced; with
    * `item`, everything from that item on.

@@ -1,5 +1,5 @@
 import type { Item, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
-import type { ApproveOptions, DenyOptions, RunInput } from './run.ts';
+import type { ApproveOptions, ClientResult, DenyOptions, RunInput } from './run.ts';
 
 /** A command to a session, as a program submits it with `submitCommand`. */
 export type SessionCommand =
@@ -25,7 +25,9 @@ export type SessionCommand =
   /** Approves a call that waits for approval. */
   | ({ readonly type: 'approve'; readonly toolCallId: string } & ApproveOptions)
   /** Denies a call that waits for approval. */
-  | ({ readonly type: 'deny'; readonly toolCallId: string } & DenyOptions);
+  | ({ readonly type: 'deny'; readonly toolCallId: string } & DenyOptions)
+  /** The output of a tool that a client runs. It is checked when the loop reads it. */
+  | ({ readonly type: 'tool_output'; readonly toolCallId: string } & ClientResult);
 
 /** A command as the log stores it. Commands travel as JSON and may come from any process. */
 export type Command =
@@ -47,7 +49,22 @@ export type Command =
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of this rule. */
   | { readonly type: 'revoke'; readonly rule: string }
-  | Decision;
+  | Decision
+  | OutputCommand;
+
+/** The output of a tool that a client runs, or the error with which it failed. */
+export interface OutputCommand {
+  readonly type: 'tool_output';
+  readonly toolCallId: ToolCallId;
+  readonly output?: JsonValue | undefined;
+  readonly error?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+/** The key of the command with the output of a call. A call has one output, so it has one key. */
+export function toolOutputKey(toolCallId: string): string {
+  return `tool output ${toolCallId}`;
+}
 
 export type Decision =
   | {

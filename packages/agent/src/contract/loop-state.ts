@@ -1,6 +1,7 @@
 import type {
   ErrorInfo,
   ExecutionId,
+  GuardrailVerdict,
   ItemId,
   JsonValue,
   RunId,
@@ -10,6 +11,7 @@ import type {
   TraceContext,
 } from '@millrace/core';
 import type { QueuedCommand } from './command.ts';
+import type { BlockedBy } from './run.ts';
 
 /**
  * The state of the loop: everything about a session, besides its items, that the loop needs. It is
@@ -40,10 +42,31 @@ export interface LoopState {
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
+  /** What guardrails decided about inputs. */
+  readonly inputs: InputVerdicts;
+  /** The guardrail that stopped this run. */
+  readonly blockedBy: BlockedBy | undefined;
   /** Standing approvals: rule to the time until which it is allowed. */
   readonly standingApprovals: ReadonlyMap<string, number>;
   /** The queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
+}
+
+/** What guardrails decided about inputs. */
+export interface InputVerdicts {
+  /** By item and guardrail, as `verdictKey` joins them. Only for the inputs of the last request. */
+  readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
+  /** True after a response to these inputs. The next verdict then starts anew. */
+  readonly isAnswered: boolean;
+  /** The items that requests contain instead of changed inputs. */
+  readonly replaced: ReadonlyMap<ItemId, ItemId>;
+  /** The inputs that no request contains, because a guardrail stopped the run. */
+  readonly withheld: ReadonlySet<ItemId>;
+}
+
+/** Names the verdict of a guardrail on an input. */
+export function verdictKey(item: ItemId, guardrail: string): string {
+  return `${item} ${guardrail}`;
 }
 
 export interface Compacted {
@@ -92,8 +115,19 @@ export interface TurnState {
   readonly isCompaction: boolean;
   /** `LoopState.hasInput` before this turn. */
   readonly hadInput: boolean;
+  /** The verdicts of the guardrails on the answer of this attempt, by name. */
+  readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
+  /** Set if a guardrail stopped the run in this turn, or failed. */
+  readonly halt: GuardrailHalt | undefined;
   /** The names of the tools that the request offered. Undefined for all tools of the agent. */
   readonly offered: readonly string[] | undefined;
+}
+
+/** How a guardrail ended a turn. */
+interface GuardrailHalt {
+  readonly by: string;
+  /** True if the guardrail failed instead of deciding. */
+  readonly isError: boolean;
 }
 
 /** Decisions on a call and its executions. The result itself is in the tool item. */
@@ -106,10 +140,23 @@ export interface CallState {
   /** What the user was asked about, for example the real path of a file. */
   readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
+  /** True if a client was asked for the output. */
+  readonly isAwaited: boolean;
   readonly isRejected: boolean;
   /** The last execution. */
   readonly execution: ExecutionState | undefined;
   readonly executions: number;
+  /** The verdicts of the guardrails on this call, by name. */
+  readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
+  /** The input that a guardrail gave to the call, and its name. */
+  readonly changed: ChangedInput | undefined;
+  /** Set if a guardrail asks about the call, with its reason. */
+  readonly asking: { readonly reason: string | undefined } | undefined;
+}
+
+export interface ChangedInput {
+  readonly input: JsonValue;
+  readonly by: string;
 }
 
 interface QuestionState {
@@ -144,9 +191,13 @@ export const newCallState: CallState = {
   rule: undefined,
   judged: undefined,
   answer: undefined,
+  isAwaited: false,
   isRejected: false,
   execution: undefined,
   executions: 0,
+  verdicts: new Map(),
+  changed: undefined,
+  asking: undefined,
 };
 
 export const emptyLoopState: LoopState = {
@@ -161,6 +212,13 @@ export const emptyLoopState: LoopState = {
   compacted: { covered: new Set(), summary: undefined, clipped: new Map() },
   lastTokens: 0,
   agent: undefined,
+  inputs: {
+    verdicts: new Map(),
+    isAnswered: false,
+    replaced: new Map(),
+    withheld: new Set(),
+  },
+  blockedBy: undefined,
   standingApprovals: new Map(),
   commands: [],
 };

@@ -19,6 +19,11 @@ export interface RunContext {
   /** Aborts when the run has to stop. */
   readonly signal: AbortSignal;
   readonly phase: RunPhase;
+  /**
+   * Calls the functions among the agent's tools for a turn, unless that was done. Until the next turn,
+   * `settings.tools` then has their tools.
+   */
+  loadStepTools(turn: number): Promise<void>;
   /** Aborts when the process gives up the session without ending the run. Sub-agents do the same. */
   readonly leave: AbortSignal;
   /** The call that this run belongs to, if it is the run of a sub-agent. */
@@ -65,4 +70,6 @@ interface RunPhase {
   isTurnEnding: boolean;
   /** The end of the run is decided. Later aborts have no effect. */
   isRunEnding: boolean;
+  /** The value that a guardrail threw. It is not on the log. */
+  cause?: unknown;
 }

@@ -1,5 +1,5 @@
 import { MillraceError, type StopReason } from '@millrace/core';
-import type { FailedResult, UnfinishedResult } from './run.ts';
+import type { BlockedResult, FailedResult, UnfinishedResult } from './run.ts';
 
 /** The codes of `RunError`: why the run did not finish normally. */
 export type RunErrorCode = Exclude<StopReason, 'stop'>;
@@ -10,9 +10,9 @@ export type RunErrorCode = Exclude<StopReason, 'stop'>;
  * failed.
  */
 export class RunError extends MillraceError<RunErrorCode> {
-  readonly result: FailedResult | UnfinishedResult;
+  readonly result: FailedResult | BlockedResult | UnfinishedResult;
 
-  constructor(result: FailedResult | UnfinishedResult) {
+  constructor(result: FailedResult | BlockedResult | UnfinishedResult) {
     const { session, stop, reason, cause } = result;
     const detail = stop.cause === undefined ? '' : ` (${stop.cause})`;
     const why = result.error?.message ?? `${wayOut[reason]}${detail}`;
@@ -30,6 +30,7 @@ const wayOut: Readonly<Record<RunErrorCode, string>> = {
   pause: 'the model paused. Resume the session',
   limit: 'it reached a limit',
   parked: 'a call waits for approval. See result.pendingApprovals',
+  blocked: 'a guardrail stopped it. See result.guardrail',
   aborted: 'it was aborted',
   error: 'it failed',
   unknown: 'the provider did not report why',

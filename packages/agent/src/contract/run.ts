@@ -1,6 +1,7 @@
 import type {
   AgentUsage,
   ErrorInfo,
+  GuardrailPlace,
   Item,
   JsonValue,
   NewBytes,
@@ -10,15 +11,23 @@ import type {
   StopReason,
   Usage,
 } from '@millrace/core';
-import type { PendingApproval, RunEvent, ToolCall, TypedTool } from './typed-tools.ts';
+import type {
+  PendingApproval,
+  PendingToolCall,
+  RunEvent,
+  ToolCall,
+  TypedTool,
+} from './typed-tools.ts';
 
 /**
  * The result of a run. Errors and aborts are results too. `reason` narrows the type: with `stop` the
- * result has the `value` of the `output` schema, with `error` it has an `error`.
+ * result has the `value` of the `output` schema, with `error` it has an `error`, and with `blocked` the
+ * `guardrail` that stopped the run.
  */
 export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
   | FinishedResult<Value, Tools>
   | FailedResult<Tools>
+  | BlockedResult<Tools>
   | UnfinishedResult<Tools>;
 
 interface ResultFields<Tools extends TypedTool> {
@@ -33,6 +42,8 @@ interface ResultFields<Tools extends TypedTool> {
   readonly toolCalls: readonly ToolCall<Tools>[];
   /** The calls that wait for an approval. Pass them to `agent.approve` or `agent.deny`. */
   readonly pendingApprovals: readonly PendingApproval<Tools>[];
+  /** The calls that a client has to run. Pass them to `agent.provideToolResult`. */
+  readonly pendingToolCalls: readonly PendingToolCall<Tools>[];
   /** Token usage of all attempts, including superseded ones and those of sub-agents. */
   readonly usage: Usage;
   /** The same by agent: the agent's own usage first, with `agent` undefined, then each sub-agent's. */
@@ -61,10 +72,30 @@ export interface FailedResult<Tools extends TypedTool = TypedTool> extends Resul
   readonly value?: undefined;
 }
 
+/** The guardrail that stopped a run. */
+export interface BlockedBy {
+  /** The name of the guardrail. */
+  readonly name: string;
+  readonly on: GuardrailPlace;
+  /** Why it stopped the run. */
+  readonly reason: string | undefined;
+}
+
+/** The result of a run that a guardrail stopped. */
+export interface BlockedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
+  /** The same as `stop.reason`. */
+  readonly reason: 'blocked';
+  /** Which guardrail stopped the run, and why. */
+  readonly guardrail: BlockedBy;
+  readonly error?: undefined;
+  readonly cause?: undefined;
+  readonly value?: undefined;
+}
+
 /** The result of a run that was stopped, cut off or parked. */
 export interface UnfinishedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
   /** The same as `stop.reason`. */
-  readonly reason: Exclude<StopReason, 'stop' | 'error'>;
+  readonly reason: Exclude<StopReason, 'stop' | 'error' | 'blocked'>;
   readonly error?: undefined;
   readonly cause?: undefined;
   readonly value?: undefined;
@@ -81,7 +112,8 @@ export interface ApproveOptions<Input = JsonValue> {
   readonly by?: string | undefined;
   /**
    * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or
-   * until the session ends. Default: this call only.
+   * until the session ends. Refused together with `input`, because the rule is about the model's
+   * input. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }
@@ -96,6 +128,27 @@ export interface DenyOptions {
   /** Who denied the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
 }
+
+/** The result of a tool that a client runs: its output, or the error with which it failed. */
+export type ClientResult<Output = JsonValue> =
+  | {
+      /** The output. It must fit the `output` schema of the tool. */
+      readonly output: Output;
+      readonly error?: undefined;
+      /** Who gave the output, for the log. Default: not recorded. */
+      readonly by?: string | undefined;
+    }
+  | {
+      /** What went wrong, for the model. */
+      readonly error: string;
+      readonly output?: undefined;
+      readonly by?: string | undefined;
+    };
+
+/** The type of the output of a call: that of its tool, or any JSON if only the id is known. */
+export type OutputOfCall<Call> = Call extends { readonly '~output'?: infer Output }
+  ? Exclude<Output, undefined>
+  : JsonValue;
 
 /** Options of `Run.toUIMessageStreamResponse`. */
 export interface UiStreamOptions {
@@ -151,7 +204,8 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   toEventStream(): ReadableStream<NewBytes>;
   /**
    * A response with the run as one message of the AI SDK's UI message stream, version 1, for
-   * `useChat`. The stream ends with the run, or when the run waits for an approval. A client that
+   * `useChat`. The stream ends with the run, or when the run waits for an approval or for a tool that
+   * the client runs. A client that
    * disconnects does not stop the run: pass `signal: request.signal` to `agent.run` for that.
    */
   toUIMessageStreamResponse(options?: UiStreamOptions): Response;
@@ -181,4 +235,13 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   ): Promise<void>;
   /** Denies a call that waits for approval. The model gets an error result. */
   deny(call: string | PendingApproval<Tools>, options?: DenyOptions): Promise<void>;
+  /**
+   * Gives the output of a tool that a client runs, by the id of the call or by an entry of
+   * `pendingToolCalls`. Rejects with `bad_input` if the output does not fit the tool, with
+   * `no_such_call` if no such call waits, and with `already_answered` if it has another output.
+   */
+  provideToolResult<const Call extends string | PendingToolCall<Tools>>(
+    call: Call,
+    result: ClientResult<OutputOfCall<Call>>,
+  ): Promise<void>;
 }

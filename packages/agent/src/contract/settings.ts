@@ -1,36 +1,12 @@
-import type {
-  Cost,
-  Ids,
-  Item,
-  JsonObject,
-  JsonValue,
-  LogRecord,
-  SessionId,
-  ToolCallPart,
-} from '@millrace/core';
+import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
+import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
-import type { Tool, ValidationResult } from './tool.ts';
-import type { ParsedToolInput } from './typed-tools.ts';
+import type { PendingCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
-
-/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
-export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
-  ? {
-      /** The name of the tool. */
-      readonly name: Tools['name'];
-      /** The call as the model made it. */
-      readonly call: ToolCallPart;
-      readonly tool: Tools;
-      /** The validated input that the tool will get. */
-      readonly input: ParsedToolInput<Tools>;
-      /** One line for the user: what the call is about to do. */
-      readonly summary: string;
-    }
-  : never;
 
 /** The return value of an `approve` policy. */
 export type ApprovalDecision =
@@ -55,13 +31,17 @@ export interface Settings {
   readonly name: string;
   /** The main provider, then the fallbacks. */
   readonly providers: readonly Provider[];
+  /** The tools that are always there. During a step, also those of `stepTools`. */
   readonly tools: ReadonlyMap<string, Tool>;
+  /** Return further tools for each step. */
+  readonly stepTools: readonly StepTools[];
   readonly instructions: Instructions;
   readonly request: RequestOptions;
   readonly prepareStep:
     | ((step: StepToPrepare, settings: Settings) => Promise<ResolvedStep>)
     | undefined;
   readonly stopWhen: readonly StopCondition[];
+  readonly guardrails: readonly Guardrail[];
   readonly output: Output | undefined;
   readonly log: Log;
   readonly observers: readonly Observer[];
@@ -84,18 +64,6 @@ export interface Settings {
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
 }
 
-/** The run and step for which a function of the agent is called. */
-export interface StepInfo<Context = unknown> {
-  /**
-   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
-   * has none.
-   */
-  readonly context: Context;
-  readonly session: SessionId;
-  /** The turn of the session. */
-  readonly turn: number;
-}
-
 /**
  * The system prompt, or a function that returns it for the items of a request. To type the context of
  * runs, annotate the second parameter: `StepInfo<Desk>`.
@@ -115,6 +83,14 @@ export interface StepToPrepare<Context = unknown> extends StepInfo<Context> {
   /** The items that the request would have, without the instructions. */
   readonly items: readonly Item[];
 }
+
+/**
+ * Returns the tools that an agent has in a step, in addition to the others. It is called before each
+ * step, and again if a process continues an interrupted step. Hand-offs must be in the list itself.
+ */
+export type StepTools<Tools extends Tool = Tool, Context = unknown> = (
+  step: StepToPrepare<Context>,
+) => readonly Tools[] | Promise<readonly Tools[]>;
 
 /** What `prepareStep` changes in one step. The settings of the agent apply to all other fields. */
 export interface PreparedStep {

@@ -8,6 +8,8 @@ import type {
   RunId,
   SessionId,
   ToolCallId,
+  ToolCallPart,
+  ToolResultPart,
   TraceContext,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
@@ -15,7 +17,7 @@ import type { BuiltInTool, ToolProviderOptions } from '@millrace/providers';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
 import type { ParentCall } from './parent-call.ts';
-import type { TypedTool } from './typed-tools.ts';
+import type { ParsedToolInput, TypedTool } from './typed-tools.ts';
 
 /** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
 export interface Tool extends TypedTool {
@@ -56,6 +58,8 @@ export interface Tool extends TypedTool {
   readonly answers?: BuiltInTool | undefined;
   /** Fields of the tool in requests, by provider. Default: none. */
   readonly providerOptions?: ToolProviderOptions | undefined;
+  /** Set if a client runs the tool and sends its output. `execute` is then never called. */
+  readonly client?: ClientSide | undefined;
   /** One line for the user: what the call is about to do. */
   summarize(input: unknown): string;
   /** Validates the input. The problem text is written for the model. */
@@ -65,6 +69,14 @@ export interface Tool extends TypedTool {
    * error result.
    */
   execute(input: unknown, context: ToolContext): ToolExecution;
+}
+
+/** The part of a tool that a client runs. Create it with `clientTool`. */
+export interface ClientSide {
+  /** Validates an output. The problem text is written for the client. */
+  validate(output: JsonValue): Promise<ValidationResult>;
+  /** Only for replays: the recorded result of an execution. */
+  readonly recorded?: ((execution: ExecutionId) => ToolResultPart | undefined) | undefined;
 }
 
 /** The target of a hand-off. */
@@ -151,4 +163,31 @@ export interface ToolContext<Context = unknown> {
   readonly observers?: readonly Observer[] | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
+}
+
+/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
+export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
+  ? {
+      /** The name of the tool. */
+      readonly name: Tools['name'];
+      /** The call as the model made it. */
+      readonly call: ToolCallPart;
+      readonly tool: Tools;
+      /** The validated input that the tool will get. */
+      readonly input: ParsedToolInput<Tools>;
+      /** One line for the user: what the call is about to do. */
+      readonly summary: string;
+    }
+  : never;
+
+/** The run and step for which a function of the agent is called. */
+export interface StepInfo<Context = unknown> {
+  /**
+   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
+   * has none.
+   */
+  readonly context: Context;
+  readonly session: SessionId;
+  /** The turn of the session. */
+  readonly turn: number;
 }

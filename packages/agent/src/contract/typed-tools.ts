@@ -40,6 +40,13 @@ export type ContextOfTools<Tools extends TypedTool> = (
   ? Context
   : unknown;
 
+/** The tools of an agent: those of its list, and those that functions among them return. */
+export type AllTools<Tools extends TypedTool, Dynamic extends TypedTool> = [Dynamic] extends [never]
+  ? Tools
+  : [TypedTool] extends [Pick<Tools, 'name'>]
+    ? Dynamic
+    : Tools | Dynamic;
+
 /** A call that waits for the approval of a user. `name` narrows the type of `input`. */
 export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends TypedTool
   ? {
@@ -51,6 +58,18 @@ export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends
       readonly reason?: string | undefined;
       /** The rule that a standing approval would apply to. */
       readonly rule?: string | undefined;
+    }
+  : never;
+
+/** A call that a client has to run. `name` narrows the types of `input` and of the output. */
+export type PendingToolCall<Tools extends TypedTool = TypedTool> = Tools extends TypedTool
+  ? {
+      readonly toolCallId: ToolCallId;
+      readonly name: Tools['name'];
+      /** The input of the call. The tool's schema accepts it. */
+      readonly input: ToolInput<Tools>;
+      /** Only for the compiler. Never set. */
+      readonly '~output'?: ToolValue<Tools>;
     }
   : never;
 

@@ -11,6 +11,7 @@ import {
 import type { Log } from '@millrace/log';
 import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
 import { buildRequest, prepareRequest } from '../context/build-request.ts';
+import { resolveTools } from '../context/step-tools.ts';
 import type { Agent } from '../contract/agent.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import { assertKnownOptions } from '../known-options.ts';
@@ -53,8 +54,10 @@ export async function requestAt(
   const { state, loop, kind, provider: id, model } = moment;
   const asked = { turn: at.turn, attempt: at.attempt, provider: id, model };
   if (kind !== 'assistant') return { ...asked, described: undefined, notes: [summaryNote] };
-  const settings = activeSettings(createRegistry(root), root, loop.agent);
+  const active = activeSettings(createRegistry(root), root, loop.agent);
   const step = { context: options.context, session: sessionId(session), turn: at.turn };
+  const tools = await resolveTools(active, at.turn, { ...step, journal: { state, loop } });
+  const settings = { ...active, tools };
   const prepared = await prepareRequest(settings, state, loop, step);
   const { providers = settings.providers } = prepared;
   const same = providers.find((one) => one.id === id && one.model === model);

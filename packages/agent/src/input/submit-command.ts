@@ -4,6 +4,7 @@ import {
   isId,
   type JsonValue,
   nearestNames,
+  parseJson,
   randomIds,
   type SessionId,
   sessionId,
@@ -11,10 +12,10 @@ import {
 } from '@millrace/core';
 import { type Log, type SubmitResult, snapshot } from '@millrace/log';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
-import type { Command, Decision, SessionCommand } from '../contract/command.ts';
-import type { ApproveOptions, DenyOptions } from '../contract/run.ts';
+import type { Command, Decision, OutputCommand, SessionCommand } from '../contract/command.ts';
+import type { ApproveOptions, ClientResult, DenyOptions } from '../contract/run.ts';
 import type { Tool, ValidationResult } from '../contract/tool.ts';
-import type { PendingApproval } from '../contract/typed-tools.ts';
+import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { alreadyDecided, type CallOutcome, noSuchCall } from '../run/run-errors.ts';
 import { encodeCommand } from '../state/commands.ts';
@@ -66,6 +67,7 @@ const commandFields: { readonly [Type in SessionCommand['type']]: FieldsOf<Type>
   revoke: { type: true, rule: true },
   approve: { type: true, toolCallId: true, input: true, by: true, until: true },
   deny: { type: true, toolCallId: true, reason: true, by: true },
+  tool_output: { type: true, toolCallId: true, output: true, error: true, by: true },
 };
 
 /** Explains that a type of command does not exist, with the one that was probably meant. */
@@ -101,6 +103,10 @@ function toCommand(command: SessionCommand): Command {
     case 'deny': {
       const { type: _type, toolCallId, ...options } = command;
       return denyCommand(toolCallId, options);
+    }
+    case 'tool_output': {
+      const { type: _type, toolCallId, ...result } = command;
+      return toolOutputCommand(toolCallId, result);
     }
     case 'abort':
     case 'compact':
@@ -144,8 +150,7 @@ export async function submitDecision(
   const { asked } = await snapshot(log, id);
   const waiting = asked.map(({ toolCallId }) => toolCallId);
   const { toolCallId } = decision;
-  if (!waiting.includes(toolCallId))
-    throw await refusedDecision(log, id, { toolCallId, waiting });
+  if (!waiting.includes(toolCallId)) throw await refusedDecision(log, id, { toolCallId, waiting });
   await assertInputFits(decision, asked, tools);
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
 }
@@ -236,8 +241,8 @@ export async function assertSession(log: Log, session: SessionId, what: string):
   throw new AgentError('no_such_session', message, { session });
 }
 
-/** A call by its id or by an entry of `pendingApprovals`. */
-type CallRef = string | PendingApproval;
+/** A call by its id, or by an entry of `pendingApprovals` or `pendingToolCalls`. */
+type CallRef = string | Pick<PendingApproval | PendingToolCall, 'toolCallId'>;
 
 /** The command that approves a call. Throws if an option is wrong. */
 export function approveCommand(call: CallRef, options: ApproveOptions<unknown>): Decision {
@@ -246,6 +251,7 @@ export function approveCommand(call: CallRef, options: ApproveOptions<unknown>):
   const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
   const isTime = typeof lasting === 'number' && Number.isSafeInteger(lasting) && lasting >= 0;
   if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
+  if (lasting !== undefined && input !== undefined) throw lastingChange();
   const toolCallId = callIdOf(call);
   // The log stores JSON. What is not JSON is refused when the command is encoded.
   return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
@@ -258,12 +264,39 @@ export function denyCommand(call: CallRef, options: DenyOptions): Decision {
   return { type: 'deny', toolCallId: callIdOf(call), reason, by };
 }
 
+/** The command that gives a call its output. Throws if the result is neither an output nor an error. */
+export function toolOutputCommand(call: CallRef, result: ClientResult<unknown>): OutputCommand {
+  assertKnownOptions('provideToolResult', result, { output: true, error: true, by: true });
+  const { output, error, by } = result;
+  const toolCallId = callIdOf(call);
+  const isBoth = output !== undefined && error !== undefined;
+  const isText = error === undefined || typeof error === 'string';
+  if (isBoth || !isText || (output === undefined && error === undefined))
+    throw badResult(toolCallId, 'pass either { output } or { error } with a text');
+  if (error !== undefined) return { type: 'tool_output', toolCallId, error, by };
+  const text: string | undefined = JSON.stringify(output);
+  const parsed = text === undefined ? undefined : parseJson(text);
+  if (!parsed?.ok) throw badResult(toolCallId, 'the output is not JSON');
+  return { type: 'tool_output', toolCallId, output: parsed.value, by };
+}
+
+function badResult(toolCallId: ToolCallId, why: string): AgentError {
+  const message = `Cannot give an output to call ${toolCallId}: ${why}`;
+  return new AgentError('bad_input', message, { toolCallId });
+}
+
 function callIdOf(call: CallRef): ToolCallId {
   const id: unknown = typeof call === 'object' && call !== null ? call.toolCallId : call;
   if (typeof id === 'string' && isId(id)) return id as ToolCallId;
   const message =
-    'Cannot decide on a call: pass its id, or an entry of result.pendingApprovals of the run';
+    'Cannot answer a call: pass its id, or an entry of result.pendingApprovals or result.pendingToolCalls of the run';
   throw new AgentError('bad_option', message, { option: 'toolCallId' });
+}
+
+function lastingChange(): AgentError {
+  const message =
+    'Cannot approve other calls together with a changed input: the rule is about the input of the model. Omit `until`, and approve the next call for the session';
+  return new AgentError('bad_option', message, { option: 'until' });
 }
 
 function badUntil(until: unknown): AgentError {

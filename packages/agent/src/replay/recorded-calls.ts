@@ -1,4 +1,5 @@
 import type {
+  AskingAgent,
   ExecutionId,
   Fact,
   LogRecord,
@@ -7,6 +8,7 @@ import type {
   ToolCallId,
   ToolResultPart,
 } from '@millrace/core';
+import { changedCallId } from '../calls/approvals.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
 
 /** The recorded behavior of one tool execution. */
@@ -174,14 +176,20 @@ export function recordedDecisions(
   const decisions = new Map<string, readonly RecordedDecision[]>();
   for (const [at, { fact, turn }] of records.entries()) {
     const decision = fact && decisionIn(fact);
-    if (decision === undefined || fact === undefined || !('toolCallId' in fact)) continue;
-    const key = callKey(turn, fact.toolCallId);
+    if (decision === undefined || fact === undefined) continue;
+    if (!('toolCallId' in fact) || fact.toolCallId === undefined) continue;
+    const key = callKey(turn, decidedCall(fact.toolCallId, 'from' in fact ? fact.from : undefined));
     const next = { decision, after: batchStart(records, at), at };
     decisions.set(key, [...(decisions.get(key) ?? []), next]);
   }
   for (const [key, after] of cutStarts(records))
     if (!decisions.has(key)) decisions.set(key, [{ decision: 'allow', after, at: after }]);
   return decisions;
+}
+
+/** The call that a decision is about. The question about a changed input has an id of its own. */
+function decidedCall(toolCallId: ToolCallId, from: AskingAgent | undefined): ToolCallId {
+  return from !== undefined && changedCallId(from) === toolCallId ? from.toolCallId : toolCallId;
 }
 
 /**
@@ -214,6 +222,7 @@ const denialForm = /^It was not allowed(?:: (?<reason>.*)|\.)$/s;
 function decisionIn(fact: Fact): ApprovalDecision | undefined {
   switch (fact.type) {
     case 'tool_execution_started':
+    case 'tool_output_asked':
       return 'allow';
     case 'approval_asked':
       return { decision: 'ask', reason: fact.reason, rule: fact.rule, judged: fact.judged };

@@ -197,6 +197,7 @@ const waitingFacts: ReadonlySet<string> = new Set([
   'response_started',
   'tool_execution_started',
   'approval_asked',
+  'tool_output_asked',
   'child_usage_reported',
   'retry_scheduled',
 ]);

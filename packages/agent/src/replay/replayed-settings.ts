@@ -12,19 +12,16 @@ import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
-import type {
-  ApprovalDecision,
-  PendingCall,
-  ResolvedStep,
-  Settings,
-} from '../contract/settings.ts';
-import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
+import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
+import type { HandOff, PendingCall, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
 import { callKey, type RecordedChildFact } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 import { recordedIds } from './recorded-ids.ts';
+import { recordedTools } from './recorded-tools.ts';
+import { replayedGuardrail } from './recorded-verdicts.ts';
 import type { Recording } from './recording.ts';
 import type { ReplayedLog } from './replayed-log.ts';
 
@@ -39,10 +36,14 @@ export function replayedSettings(
 ): Settings {
   const replayAgent = agentReplayer(replay, observers);
   const { drive, playback } = replay;
-  const isPrepared = settings.prepareStep !== undefined;
-  const tools = [...settings.tools].map(
-    ([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const,
-  );
+  const isPrepared = settings.prepareStep !== undefined || settings.stepTools.length > 0;
+  const { session, records } = replay.recording;
+  const known = new Set(settings.tools.keys());
+  const execute: Tool['execute'] = (_input, context) => replayExecution(replay, context);
+  const found =
+    settings.stepTools.length > 0 ? recordedTools(session, records, known, execute) : [];
+  const all = [...settings.tools.values(), ...found].map((tool) => [tool.name, tool] as const);
+  const tools = all.map(([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const);
   return {
     ...settings,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
@@ -51,6 +52,8 @@ export function replayedSettings(
       ? async ({ turn }) => recordedStep(replay, settings.name, turn)
       : undefined,
     tools: new Map(tools),
+    stepTools: [],
+    guardrails: settings.guardrails.map((one) => replayedGuardrail(one, replay)),
     instructions: undefined,
     contextFilters: [],
     log: replayedLogOf(replay),
@@ -231,6 +234,10 @@ function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agen
     validate: (input) => tool.validate(input),
     summarize: (input) => tool.summarize(input),
     handsOff: to,
+    client: tool.client && {
+      ...tool.client,
+      recorded: (id) => replay.recording.executions.get(id)?.result,
+    },
     timeoutMs: undefined,
     retries: Number.POSITIVE_INFINITY,
     maxOutputLength: Number.POSITIVE_INFINITY,

@@ -45,17 +45,26 @@ export function createRegistry(root: Settings): AgentRegistry {
 
 /**
  * After a hand-off, instructions, tools and providers are the new agent's. Log, observers, limits,
- * stop conditions and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
+ * guardrails, stop conditions and clock stay the run's. So does the `output` schema, if the run has one: its caller expects that
  * type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
   const { stopWhen } = root;
   const output = root.output ?? next.output;
+  const guardrails = joinGuardrails(root, next);
   return {
     ...{ ...next, output, log, observers, limits, clock },
-    ...{ ids, random, onDiagnostic, onInterrupted, stopWhen },
+    ...{ ids, random, onDiagnostic, onInterrupted, stopWhen, guardrails },
   };
+}
+
+/** The guardrails of a run stay in force after a hand-off, and those of the new agent are added. */
+function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
+  const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
+  const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));
+  if (taken !== undefined) throw guardrailNameTaken(taken.name, root.name, next.name);
+  return [...root.guardrails, ...added];
 }
 
 /** The settings of the agent that has the session now. */
@@ -84,6 +93,11 @@ export function settingsWhileAsking(
 function agentNameTaken(name: string): AgentError {
   const message = `Cannot hand off to two agents with the name ${name}. Rename one`;
   return new AgentError('name_taken', message, { agent: name });
+}
+
+function guardrailNameTaken(name: string, root: string, next: string): AgentError {
+  const message = `Cannot hand off from ${root} to ${next}: both have a guardrail with the name ${name}. Rename one, or use the same guardrail in both`;
+  return new AgentError('name_taken', message, { agent: next, guardrail: name });
 }
 
 function unknownAgent(name: string, registry: AgentRegistry): AgentError {

@@ -1,13 +1,21 @@
 import type { RunId, SessionId, TraceContext } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import type { Command, Decision } from '../contract/command.ts';
-import type { ApproveOptions, DenyOptions, InputOfCall, Run, RunInput } from '../contract/run.ts';
+import type {
+  ApproveOptions,
+  ClientResult,
+  DenyOptions,
+  InputOfCall,
+  Run,
+  RunInput,
+} from '../contract/run.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { PendingApproval } from '../contract/typed-tools.ts';
+import type { Tool } from '../contract/tool.ts';
+import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
+import type { SessionJournal } from '../session/journal.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
-import type { SessionJournal } from './journal.ts';
 import { alreadyDecided, runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {
@@ -17,11 +25,16 @@ interface CommandSenderOptions {
   /** Resolves when the session is open. Rejects if it cannot be opened. */
   readonly opened: Promise<{ readonly journal: SessionJournal }>;
   readonly runId: () => RunId;
+  /** The tools that the agent has now. */
+  readonly tools: () => ReadonlyMap<string, Tool>;
   /** Aborts when the run stops. */
   readonly stopped: AbortSignal;
 }
 
-type RunCommands = Pick<Run, 'abort' | 'steer' | 'followUp' | 'compact' | 'approve' | 'deny'>;
+type RunCommands = Pick<
+  Run,
+  'abort' | 'steer' | 'followUp' | 'compact' | 'approve' | 'deny' | 'provideToolResult'
+>;
 
 /**
  * Sends the commands of a run's owner. They go through the log, like those of other processes. The
@@ -85,6 +98,21 @@ export class CommandSender implements RunCommands {
     return this.#track(this.#decide(({ denyCommand }) => denyCommand(call, options)));
   }
 
+  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    return this.#track(this.#provide(call, result));
+  }
+
+  /** Works as from any other process, so that a second output for a call is refused. */
+  async #provide(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    const { toolOutputCommand } = await import('../input/submit-command.ts');
+    const { submitToolResult } = await import('../input/tool-results.ts');
+    const command = toolOutputCommand(call, result);
+    const { settings, session, opened, tools } = this.#options;
+    const { journal } = await opened;
+    await submitToolResult(settings.log, session, { command, tools: tools() });
+    if (!this.#isClosed) journal.write([]).catch(() => {});
+  }
+
   /** Many runs have no approvals, so the code loads on demand. */
   async #decide(
     decisionOf: (code: typeof import('../input/submit-command.ts')) => Decision,
@@ -102,8 +130,8 @@ export class CommandSender implements RunCommands {
     const answer = loop.turn?.calls.get(decision.toolCallId)?.answer;
     if (answer !== undefined && !this.#isClosed)
       throw alreadyDecided(this.#options.session, decision.toolCallId, answer);
-    const { settings, session, runId, stopped } = this.#options;
-    const checked = code.assertInputFits(decision, state.asked, settings.tools);
+    const { session, runId, stopped, tools } = this.#options;
+    const checked = code.assertInputFits(decision, state.asked, tools());
     if ((await raceAbort(checked, stopped)) === halted) throw runOver(session, runId());
     await this.submit(decision);
   }

@@ -3,7 +3,7 @@ import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
-import { decidableCalls } from '../state/turn-calls.ts';
+import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 import { alreadyDecided, noSuchCall } from './run-errors.ts';
 
 /** The loop handles these between turns. */
@@ -27,7 +27,10 @@ export class CommandHandler {
   /** Handles the queued commands, each once. */
   async handleQueued(): Promise<void> {
     const news = this.#context.journal.loop.commands.filter(
-      ({ key, command }) => !handledBetweenTurns.has(command.type) && !this.#handled.has(key),
+      (queued) =>
+        !handledBetweenTurns.has(queued.command.type) &&
+        !this.#handled.has(queued.key) &&
+        !this.#isForCall(queued),
     );
     for (const { key } of news) this.#handled.add(key);
     await Promise.all(
@@ -37,6 +40,8 @@ export class CommandHandler {
         if (command.type === 'approve' || command.type === 'deny')
           return this.#handleDecision(key, command);
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
+        // The call has an output already, or there is no such call.
+        if (command.type === 'tool_output') return this.#write([commandConsumed(key)]);
         // A revoke takes effect when it is folded. Here it is only removed from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
         return this.#refuse(key, command);
@@ -45,19 +50,25 @@ export class CommandHandler {
     await this.#applyStandingApprovals();
   }
 
+  /** True for the first output for an open call. The call itself consumes it. */
+  #isForCall({ key, command }: QueuedCommand): boolean {
+    if (command.type !== 'tool_output') return false;
+    const { state, loop } = this.#context.journal;
+    const isOpen = unansweredCalls(state, loop.turn).some(
+      ({ toolCallId }) => toolCallId === command.toolCallId,
+    );
+    return isOpen && outputFor(loop, command.toolCallId)?.key === key;
+  }
+
   /** A command that this version cannot handle must not wait for ever. The log says why it did not. */
   async #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
-    const { unknownCommandText } = await import('../input/submit-command.ts');
     const [code, why] =
       command.type === 'unknown'
-        ? [
-            'unknown_command',
-            `${unknownCommandText(command.given)}. Use submitCommand, which checks`,
-          ]
+        ? ['unknown_command', await unknownTypeText(command.given)]
         : ['bad_command', 'it cannot be decoded'];
     const message = `Cannot handle command ${key}: ${why}`;
     this.#context.settings.onDiagnostic(message);
-    return this.#write([commandConsumed(key, { code, message })]);
+    await this.#write([commandConsumed(key, { code, message })]);
   }
 
   /** Allows waiting calls that a standing approval covers. */
@@ -141,4 +152,10 @@ export class CommandHandler {
 
 function callKey({ turn, attempt }: TurnState, toolCallId: ToolCallId): string {
   return `${turn}.${attempt} ${toolCallId}`;
+}
+
+/** Unknown commands are rare, so the code loads on demand. */
+async function unknownTypeText(given: unknown): Promise<string> {
+  const { unknownCommandText } = await import('../input/submit-command.ts');
+  return `${unknownCommandText(given)}. Use submitCommand, which checks commands`;
 }

@@ -10,7 +10,13 @@ import {
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { halted, raceAbort } from '../abortable.ts';
-import { applyCompaction, summaryId, summaryPrompt, withBytes } from '../context/build-request.ts';
+import {
+  applyCompaction,
+  guardedItems,
+  summaryId,
+  summaryPrompt,
+  withBytes,
+} from '../context/build-request.ts';
 import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.ts';
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -85,7 +91,9 @@ const commandDefaults = {
 const charactersPerToken = 4;
 
 function currentContext({ journal }: RunContext): readonly Item[] {
-  return applyCompaction(transcript(journal.state), journal.loop.compacted, clipItem);
+  const { inputs, compacted } = journal.loop;
+  const items = guardedItems(transcript(journal.state), inputs);
+  return applyCompaction(items, compacted, clipItem);
 }
 
 /** An estimate for the input and the tool results that no request has contained yet. */

@@ -37,6 +37,40 @@ function agentOf(
   return { agent, provider };
 }
 
+describe('limits of a run that another process continues', () => {
+  const usage = { input: 90, output: 10, costs: [dollars('0.10')] };
+  const script = Array.from({ length: 9 }, (_, at) => ({
+    content: { parts: [call(`c${at}`, 'look', { at })] },
+    usage,
+  }));
+
+  test.each([
+    ['maxTokens', { maxTokens: 250 }],
+    ['maxCost', { maxCost: dollars('0.25') }],
+  ])('20: %s counts what the run used before the crash', async (_name, limits) => {
+    const log = memoryLog();
+    const create = () => {
+      const provider = scriptedProvider(script);
+      const known = { ...limits, allowUnknownPrices: true };
+      return { provider, agent: createAgent({ provider, log, tools: [look], limits: known }) };
+    };
+    expect((await create().agent.run('Go', { session }).result).reason).toBe('limit');
+    const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
+    const finished = records.filter(({ fact }) => fact?.type === 'turn_finished');
+    expect(finished).toHaveLength(3);
+    // The process died after the second turn.
+    const into = sessionId('cut');
+    await log.fork(session, { into, through: finished[1]?.offset ?? 0 });
+    const { agent, provider } = create();
+    const resumed = await agent.resume(into).result;
+    expect([resumed.reason, provider.calls.length]).toEqual(['limit', 1]);
+    // The next run has a budget of its own.
+    const next = create();
+    await next.agent.run('Again', { session: into }).result;
+    expect(next.provider.calls).toHaveLength(3);
+  });
+});
+
 describe('maxCost', () => {
   test.each([
     ['no cost', {}],

@@ -2,6 +2,7 @@ import {
   type AttemptUsage,
   type Cost,
   compareDecimals,
+  type FoldState,
   type Item,
   isDecimal,
   toArray,
@@ -102,9 +103,9 @@ function stopCause({ settings, journal }: RunContext): string | undefined {
  * caller of the run has reached.
  */
 export function exceededBudget(context: RunContext): string | undefined {
-  const { settings, journal, initialState, parent } = context;
+  const { settings, parent } = context;
   const { maxTokens, maxCost, allowUnknownPrices } = settings.limits;
-  const attempts = attemptsSince(journal.state, initialState);
+  const attempts = attemptsOfRun(context);
   const { input, output, costs } = totalUsage(attempts);
   if (input + output >= maxTokens) return `${maxTokens} tokens`;
   const spent = costs.find(({ currency }) => currency === maxCost?.currency);
@@ -113,6 +114,18 @@ export function exceededBudget(context: RunContext): string | undefined {
   if (maxCost && !allowUnknownPrices && toArray(attempts.usage).some(lacksCost(maxCost.currency)))
     return `no cost in ${maxCost.currency} was reported`;
   return parent?.exceededBudget();
+}
+
+/**
+ * The usage of the run. A run that an earlier process started is still the same run, so the usage from
+ * before counts too. A run that continues a parked one is another run.
+ */
+function attemptsOfRun({ journal, initialState }: RunContext): Pick<FoldState, 'usage'> {
+  const { run } = journal.loop;
+  if (run === undefined || initialState.run !== run.id)
+    return attemptsSince(journal.state, initialState);
+  const usage = toArray(journal.state.usage).filter(({ turn }) => turn >= run.firstTurn);
+  return { usage: { before: undefined, chunk: usage } };
 }
 
 /** A budget cannot be kept if a provider that reports its costs reported none in this currency. */

@@ -4,7 +4,6 @@ import {
   emptyState,
   type FoldState,
   type Item,
-  isMillraceError,
   type LogRecord,
   type NewBytes,
   type OnStep,
@@ -15,13 +14,14 @@ import {
   toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { wait } from '../abortable.ts';
+import { StepToolbox } from '../context/step-tools.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
   ApproveOptions,
+  ClientResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -32,8 +32,10 @@ import type {
 import type { RunContext } from '../contract/run-context.ts';
 import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { PendingApproval } from '../contract/typed-tools.ts';
+import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import type { Observers } from '../observers/observers.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
+import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { activeCommands } from '../state/commands.ts';
 import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
@@ -47,18 +49,9 @@ import {
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
 import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
-import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
-import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import {
-  itemIdUsed,
-  noOutput,
-  notUnderstood,
-  outcomeUnknown,
-  runLeft,
-  withStoredPart,
-} from './run-errors.ts';
+import { itemIdUsed, noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -85,10 +78,6 @@ interface LiveRunOptions {
 
 /** How long a run that is left waits for running calls. */
 const leaveGraceMs = 2000;
-/** How long a sub-agent that continues waits for the lease of the process before it. */
-const maxHeldMs = 60_000;
-const heldPollMs = 250;
-
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work,
  * starts the run, drives the loop and closes the session. Commands go through the log, like those
@@ -110,6 +99,8 @@ export class LiveRun implements Run {
   /** Aborts when this process gives up the session without ending the run. */
   readonly #leaving = new AbortController();
   #link: ChildLink | undefined;
+  /** The tools of the active agent. They change after a hand-off. */
+  #tools: () => Settings['tools'];
   #id: RunId;
   #through = 0;
   /** The calls whose answers waited on the log when the session was opened. */
@@ -121,6 +112,7 @@ export class LiveRun implements Run {
   constructor(settings: Settings, options: LiveRunOptions) {
     this.#settings = settings;
     this.#options = options;
+    this.#tools = () => settings.tools;
     this.session = options.session;
     this.epoch = this.#epoch.promise;
     this.#id = settings.ids.run();
@@ -128,6 +120,7 @@ export class LiveRun implements Run {
     this.#commands = new CommandSender({
       ...{ settings, session: this.session, trace: options.trace },
       ...{ opened: this.#opened.promise, runId: () => this.id, stopped: this.#stop.signal },
+      tools: () => this.#tools(),
     });
     this.result = this.#run();
   }
@@ -208,6 +201,10 @@ export class LiveRun implements Run {
     return this.#commands.deny(call, options);
   }
 
+  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+    return this.#commands.provideToolResult(call, result);
+  }
+
   async #run(): Promise<RunResult> {
     const { parent } = this.#options;
     let driver: Driver | undefined;
@@ -215,7 +212,10 @@ export class LiveRun implements Run {
     try {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
-      const { driver: opened, from } = await this.#open();
+      const { signal } = this.#options;
+      const { driver: opened, from } = await openSession(this.#settings, this.session, {
+        ...{ parent, signal },
+      });
       driver = opened;
       this.#epoch.resolve(driver.epoch);
       result = await this.#drive(driver, from);
@@ -232,27 +232,6 @@ export class LiveRun implements Run {
     return result;
   }
 
-  /** Opens the session. The lease of a process that died may take a while to expire. */
-  async #open(): Promise<DrivenSession> {
-    const { log, clock } = this.#settings;
-    const { parent, signal } = this.#options;
-    const open = () => openSession(this.#settings, this.session, parent === undefined);
-    if (!parent?.isContinued) return open();
-    // A sub-agent on the caller's log that has no session was never started.
-    if (log !== parent.log && (await log.info(this.session)) === undefined)
-      throw outcomeUnknown(this.session);
-    const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
-    for (let waitedMs = 0; ; waitedMs += heldPollMs) {
-      try {
-        return await open();
-      } catch (error) {
-        const isHeld = isMillraceError(error) && error.code === 'held';
-        if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
-        await wait(clock, heldPollMs, stopped);
-      }
-    }
-  }
-
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
     const journal = await this.#journalOf(driver, from);
     await journal.open();
@@ -263,6 +242,7 @@ export class LiveRun implements Run {
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before);
     this.#parks = () => context.settings.whileAsking === 'park';
+    this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
       abort: () => this.#stop.abort(),
       flushCommands: () => this.#commands.flush(journal),
@@ -274,7 +254,7 @@ export class LiveRun implements Run {
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
-      command.type === 'approve' || command.type === 'deny' ? command.toolCallId : [],
+      isAnswer(command) ? command.toolCallId : [],
     );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
@@ -288,6 +268,7 @@ export class LiveRun implements Run {
         value,
         error: journal.loop.lastError,
         cause,
+        blockedBy: journal.loop.blockedBy,
       });
     } finally {
       leave();
@@ -338,6 +319,12 @@ export class LiveRun implements Run {
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers, parent, context } = this.#options;
     const adapt = parent === undefined ? undefined : settingsWhileAsking(parent.whileAsking);
+    const toolbox = new StepToolbox();
+    const active = () => {
+      const found = activeSettings(registry, settings, journal.loop.agent);
+      return adapt === undefined ? found : adapt(found);
+    };
+    const source = { journal, context, session: this.session };
     return {
       ...{
         journal,
@@ -348,9 +335,9 @@ export class LiveRun implements Run {
         signal: this.#stop.signal,
       },
       ...{ observers, parent, context, leave: this.#leaving.signal },
+      loadStepTools: (turn) => toolbox.load(active(), turn, source),
       get settings() {
-        const active = activeSettings(registry, settings, journal.loop.agent);
-        return adapt === undefined ? active : adapt(active);
+        return toolbox.apply(active(), journal.loop.turn?.turn);
       },
     };
   }
@@ -489,9 +476,16 @@ interface OpenedSession {
   readonly journal: SessionJournal;
 }
 
+type CallAnswer = Decision | OutputCommand;
+
+/** True for commands that a call waits for. */
+function isAnswer(command: QueuedCommand['command']): command is CallAnswer {
+  return ['approve', 'deny', 'tool_output'].includes(command.type);
+}
+
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
 
 /** After other stops, queued messages wait for the next run. */
 function mayContinueAfter({ reason }: Stop): boolean {
-  return !['aborted', 'error', 'limit', 'parked'].includes(reason);
+  return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
 }

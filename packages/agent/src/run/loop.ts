@@ -1,14 +1,16 @@
 import type { DraftRecord, LogRecord, PartId, SessionId, Stop, ToolCallPart } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
+import { changedCallId } from '../calls/approvals.ts';
 import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ValidationResult } from '../contract/tool.ts';
+import type { Guards } from '../guardrails/guards.ts';
 import { activeCommands } from '../state/commands.ts';
 import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
-import { callsOfTurn, unansweredCalls } from '../state/turn-calls.ts';
+import { callsOfTurn, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 import { CommandHandler } from './commands.ts';
 import type { Compactor } from './compaction.ts';
 import { exceededLimit } from './limits.ts';
@@ -39,6 +41,8 @@ export class RunLoop {
   readonly #request: TurnRequest;
   /** Loaded for agents that compact, and for a command that asks for it. */
   #compactor: Compactor | undefined;
+  /** Loaded for agents with guardrails. */
+  #guards: Guards | undefined;
   readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
@@ -60,7 +64,7 @@ export class RunLoop {
   }
 
   get cause(): unknown {
-    return this.#cause;
+    return this.#cause ?? this.#context.phase.cause;
   }
 
   get value(): unknown {
@@ -109,7 +113,11 @@ export class RunLoop {
     // If this write fails, the run's own next write fails too and reports it.
     const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
     if (isCommand) this.#commands.handleQueued().catch(() => {});
-    if (fact?.type === 'approval_answered') this.#callRunner?.wake(fact.toolCallId);
+    if (fact?.type === 'command_queued') this.#callRunner?.wakeClientCalls();
+    if (fact?.type === 'approval_answered') {
+      this.#callRunner?.wake(fact.toolCallId);
+      this.#guards?.wake(fact.toolCallId);
+    }
     if (delta?.type === 'commit_part') this.#startCallEarly(delta.partId);
   }
 
@@ -149,10 +157,12 @@ export class RunLoop {
     // Checked only between turns, because it reads the whole transcript.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
+    const guard = loop.turn && this.#guards?.pending(loop.turn, unanswered);
     return {
       loop,
       unanswered,
       hasCalls,
+      guard,
       limit,
       isLong: isBetween && this.#compactor?.isDue === true,
     };
@@ -165,8 +175,16 @@ export class RunLoop {
     return this.#compactor;
   }
 
+  async #loadGuards(): Promise<Guards> {
+    if (this.#guards !== undefined) return this.#guards;
+    const { Guards } = await import('../guardrails/guards.ts');
+    this.#guards ??= new Guards(this.#context);
+    return this.#guards;
+  }
+
   /** Decides and performs the next action. Returns the run's stop, or an external action. */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
+    if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
     const action = decide(this.#decisionInput());
     return isExternal(action) ? action : this.#perform(action);
   }
@@ -189,15 +207,26 @@ export class RunLoop {
           action.keys.length > 0,
         );
         return undefined;
+      case 'guard': {
+        const { on, turn, calls } = action;
+        if (on === 'tool_call') await this.#loadStepTools(turn);
+        const outcome = await (await this.#loadGuards()).check(on, turn, calls);
+        if (outcome.type !== 'parked') return undefined;
+        if (!(await this.#stillWaits([{ toolCallId: outcome.question }]))) return undefined;
+        return this.#finishRun({ reason: 'parked', cause: 'approval' });
+      }
       case 'request':
         await this.#makeRequest(action.turn);
         return undefined;
       case 'answer': {
+        await this.#loadStepTools(action.turn);
         const answered = await this.#callRunnerFor(action.turn).answer(action.calls);
         if (answered !== 'parked' || !(await this.#stillWaits(action.calls))) return undefined;
-        return this.#finishRun({ reason: 'parked', cause: 'approval' });
+        const isAsked = this.#context.journal.state.asked.length > 0;
+        return this.#finishRun({ reason: 'parked', cause: isAsked ? 'approval' : 'tool_output' });
       }
       case 'reject':
+        if (action.code === 'aborted') await this.#loadStepTools(action.turn).catch(() => {});
         await this.#callRunnerFor(action.turn).reject(action.calls, action.code);
         return undefined;
       case 'finish_turn':
@@ -208,18 +237,28 @@ export class RunLoop {
     }
   }
 
+  /** The functions of user code must not block an abort. */
+  async #loadStepTools({ turn }: TurnState): Promise<void> {
+    await raceAbort(this.#context.loadStepTools(turn), this.#context.signal);
+  }
+
   /**
    * Whether all calls still wait, after the commands that are being submitted have arrived. A program
    * that resumes a parked run and approves a call at once does not find it parked again.
    */
-  async #stillWaits(calls: readonly ToolCallPart[]): Promise<boolean> {
+  async #stillWaits(calls: readonly Pick<ToolCallPart, 'toolCallId'>[]): Promise<boolean> {
     const { journal, phase } = this.#context;
     await this.#flushCommands();
     await this.#commands.handleQueued();
     await journal.settled();
-    const decided = calls.some(
-      ({ toolCallId }) => journal.loop.turn?.calls.get(toolCallId)?.answer !== undefined,
-    );
+    const decided = calls.some((call) => {
+      const known = journal.loop.turn?.calls;
+      // An approved call can still wait for a client.
+      if (known?.get(call.toolCallId)?.isAwaited)
+        return outputFor(journal.loop, call.toolCallId) !== undefined;
+      const isChanged = known?.get(call.toolCallId)?.changed !== undefined;
+      return known?.get(isChanged ? changedCallId(call) : call.toolCallId)?.answer !== undefined;
+    });
     return !decided && !phase.isAborting;
   }
 

@@ -97,8 +97,14 @@ export class DeltaValidator {
 }
 
 /**
+ * The id of a sub-agent's question consists of its session and of the id of the call, and an id has
+ * at most 1,024 characters. Gateways put data of several hundred characters into ids.
+ */
+const maxCallIdLength = 900;
+
+/**
  * Replaces tool call ids that a model used before, because calls, results and approvals are
- * identified by them.
+ * identified by them. Also replaces ids that are too long to be a part of another id.
  */
 export class UniqueCallIds implements CallIds {
   readonly #ids: Pick<Ids, 'toolCall'>;
@@ -127,7 +133,8 @@ export class UniqueCallIds implements CallIds {
 
   #idFor(part: PartId, id: ToolCallId): ToolCallId {
     this.#used ??= callIdsIn(this.#state);
-    const name = this.#names.get(part) ?? (this.#used.has(id) ? this.#ids.toolCall() : id);
+    const isUsable = !this.#used.has(id) && id.length <= maxCallIdLength;
+    const name = this.#names.get(part) ?? (isUsable ? id : this.#ids.toolCall());
     this.#names.set(part, name);
     this.#used.add(name);
     return name;

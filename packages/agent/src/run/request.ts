@@ -4,7 +4,8 @@ import { halted, raceAbort, wait } from '../abortable.ts';
 import { buildRequest, prepareRequest } from '../context/build-request.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { ResolvedStep, StepInfo } from '../contract/settings.ts';
+import type { ResolvedStep } from '../contract/settings.ts';
+import type { StepInfo } from '../contract/tool.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 
@@ -42,8 +43,11 @@ export class TurnRequest {
    * retry delay is over.
    */
   async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
-    const { settings, signal, journal, phase, context, session } = this.#context;
+    const { signal, journal, phase, context, session } = this.#context;
     this.#startTurn(turn.turn);
+    const loaded = await raceAbort(this.#context.loadStepTools(turn.turn), signal);
+    if (loaded === halted || phase.isAborting) return;
+    const { settings } = this.#context;
     const at = { turn: turn.turn, attempt: turn.attempt + 1 };
     const { state, loop } = journal;
     const step = { context, session, turn: at.turn };
@@ -87,7 +91,10 @@ export class TurnRequest {
   async #prepare(step: StepInfo): Promise<ResolvedStep> {
     if (this.#prepared !== undefined) return this.#prepared;
     const { settings, journal, parent } = this.#context;
-    const prepared = await prepareRequest(settings, journal.state, journal.loop, step);
+    const chosen = await prepareRequest(settings, journal.state, journal.loop, step);
+    // Tools that come and go are named on the log, so that every process knows what was offered.
+    const offered = settings.stepTools.length > 0 ? [...settings.tools.keys()] : undefined;
+    const prepared = { ...chosen, tools: chosen.tools ?? offered };
     if (prepared.providers !== undefined) parent?.checkPrices(prepared.providers.slice(0, 1));
     this.#prepared = prepared;
     return prepared;

@@ -1,4 +1,10 @@
-import { type DraftRecord, type ItemId, isMillraceError, noUsage } from '@millrace/core';
+import {
+  type Attempt,
+  type DraftRecord,
+  type ItemId,
+  isMillraceError,
+  noUsage,
+} from '@millrace/core';
 import {
   type ModelRequest,
   type Provider,
@@ -9,6 +15,7 @@ import {
 } from '@millrace/providers';
 import { raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import type { HeldOutput } from '../guardrails/held-output.ts';
 import { closeOpenParts, responseFinished } from '../state/drafts.ts';
 import { traceOfAttempt } from '../state/run-trace.ts';
 import { DeltaValidator } from './provider-deltas.ts';
@@ -113,11 +120,14 @@ interface ResponseStream {
 }
 
 async function writeStream(
-  { journal, callIds }: RunContext,
-  { provider, turn, attempt }: AttemptOptions,
+  context: RunContext,
+  { provider, turn, attempt, kind }: AttemptOptions,
   { steps, itemId, abandoned }: ResponseStream,
 ): Promise<ResponseEnd | undefined> {
+  const { journal, callIds, settings } = context;
   const at = { turn, attempt };
+  const isHeld = kind === 'assistant' && settings.guardrails.some(({ hold }) => hold);
+  const held = isHeld ? await holdOutput(context, at, itemId) : undefined;
   const check = new DeltaValidator(itemId, at);
   const broken = (why: string) => closeAsCut(journal, failedEnd(provider, 'protocol_error', why));
   for (let step = await steps.next(); !step.done; step = await steps.next()) {
@@ -128,6 +138,10 @@ async function writeStream(
       (delta): DraftRecord => ({ ...at, delta: callIds.withUniqueId(delta) }),
     );
     if (end === undefined) {
+      if (held !== undefined) {
+        held.add(drafts);
+        continue;
+      }
       const full = drafts.length > 0 ? journal.stream(drafts) : undefined;
       if (full !== undefined) await full;
       continue;
@@ -136,12 +150,35 @@ async function writeStream(
     abandoned.abort();
     const isWhole = end.error === undefined;
     if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
+    if (held !== undefined) return endHeld(context, held, drafts, end, provider);
     const { stop, usage, details } = end;
     const last = isWhole ? [responseFinished(at, itemId, stop, usage, details)] : [];
     await journal.write([...drafts, ...last]);
     return end;
   }
   return broken('its stream ended without an end');
+}
+
+/** Few agents hold output back, so the code for it loads on demand. */
+async function holdOutput(context: RunContext, at: Attempt, itemId: ItemId): Promise<HeldOutput> {
+  const { HeldOutput } = await import('../guardrails/held-output.ts');
+  return new HeldOutput(context, at, itemId);
+}
+
+/** Nothing of a response that failed or was aborted is shown, because no guardrail has passed it. */
+async function endHeld(
+  { journal }: RunContext,
+  held: HeldOutput,
+  last: readonly DraftRecord[],
+  end: ResponseEnd,
+  provider: Provider,
+): Promise<ResponseEnd> {
+  if (end.error !== undefined) return end;
+  held.add(last);
+  const settled = await held.settle(end);
+  if (settled === undefined) return failedEnd(provider, 'aborted', 'the run was stopped');
+  await journal.write(settled.drafts);
+  return settled.end;
 }
 
 function isValidEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {

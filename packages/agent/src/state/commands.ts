@@ -10,7 +10,7 @@ import {
   traceContext,
   transcriptVersion,
 } from '@millrace/core';
-import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+import type { Command, Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 
 /** The queued commands, without withdrawn messages. */
 export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
@@ -50,6 +50,8 @@ export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
       const rule = textOf(json['rule']);
       return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
     }
+    case 'tool_output':
+      return decodeOutput(json) ?? { type: 'unreadable' };
     case 'approve':
     case 'deny':
       return decodeDecision(json) ?? { type: 'unreadable' };
@@ -80,6 +82,15 @@ function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceConte
 
 function decodeItems(items: JsonValue | undefined): readonly Item[] {
   return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+}
+
+function decodeOutput(json: JsonObject): OutputCommand | undefined {
+  const { toolCallId, output } = json;
+  const error = textOf(json['error']);
+  if (typeof toolCallId !== 'string' || !isId(toolCallId)) return undefined;
+  if ((output === undefined) === (error === undefined)) return undefined;
+  const about = { toolCallId: toolCallId as ToolCallId, by: textOf(json['by']) };
+  return { type: 'tool_output', ...about, output, error };
 }
 
 function decodeDecision(json: JsonObject): Decision | undefined {

@@ -1,4 +1,4 @@
-import type { Stop, StopReason, ToolCallPart } from '@millrace/core';
+import type { GuardrailPlace, Stop, StopReason, ToolCallPart } from '@millrace/core';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import { activeCommands } from './commands.ts';
 import { isOverflow } from './fold-loop.ts';
@@ -12,6 +12,8 @@ export interface DecisionInput {
   readonly hasCalls: boolean;
   /** True if the context is too long and can be compacted. */
   readonly isLong: boolean;
+  /** What guardrails have to check before the run goes on. */
+  readonly guard: GuardrailPlace | undefined;
   /** The limit that the run has reached, if there is one. */
   readonly limit: string | undefined;
 }
@@ -22,6 +24,13 @@ export type Action =
   | { readonly do: 'start_turn'; readonly turn: number }
   /** Replaces old items by a summary in the context. `keys` are the commands that requested it. */
   | { readonly do: 'compact'; readonly turn: number; readonly keys: readonly string[] }
+  /** Guardrails check the input, the answer or the calls of the turn. */
+  | {
+      readonly do: 'guard';
+      readonly on: GuardrailPlace;
+      readonly turn: TurnState;
+      readonly calls: readonly ToolCallPart[];
+    }
   | { readonly do: 'request'; readonly turn: TurnState }
   /** Each call gets its result: it runs or is rejected. */
   | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
@@ -30,7 +39,7 @@ export type Action =
       readonly do: 'reject';
       readonly turn: TurnState;
       readonly calls: readonly ToolCallPart[];
-      readonly code: 'aborted' | 'cut';
+      readonly code: 'aborted' | 'cut' | 'blocked';
     }
   | { readonly do: 'finish_turn'; readonly turn: TurnState; readonly stop: Stop }
   | { readonly do: 'finish_run'; readonly stop: Stop };
@@ -40,14 +49,20 @@ export type Action =
  * nothing else.
  */
 export function decide(situation: DecisionInput): Action {
-  const { loop, unanswered: calls, hasCalls, limit, isLong } = situation;
+  const { loop, unanswered: calls, hasCalls, limit, isLong, guard } = situation;
   const { turn, run } = loop;
   if (turn === undefined) return betweenTurns(loop, limit, isLong);
-  const { stop } = turn;
+  const { stop, halt } = turn;
   if (run?.aborted !== undefined) {
     if (calls.length > 0) return { do: 'reject', turn, calls, code: 'aborted' };
     return { do: 'finish_turn', turn, stop: { ...stop, reason: 'aborted' } };
   }
+  if (halt !== undefined) {
+    if (calls.length > 0) return { do: 'reject', turn, calls, code: 'blocked' };
+    const stopped: Stop = halt.isError ? guardrailFailed : { reason: 'blocked', cause: halt.by };
+    return { do: 'finish_turn', turn, stop: stopped };
+  }
+  if (guard !== undefined) return { do: 'guard', on: guard, turn, calls };
   if (stop === undefined) return { do: 'request', turn };
   if (stop.reason === 'tool_use' && !hasCalls)
     return { do: 'finish_turn', turn, stop: { ...stop, reason: 'unknown', cause: 'no calls' } };
@@ -82,7 +97,8 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
 }
 
 const stopped: Stop = { reason: 'stop' };
+const guardrailFailed: Stop = { reason: 'error', cause: 'guardrail_failed' };
 /** After these, the model is called again: it waits for results, or it only paused. */
 const continuingReasons: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
 /** After these, queued messages wait for the next run. */
-const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit']);
+const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit', 'blocked']);

@@ -1,10 +1,12 @@
-import type { Fact, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
+import type { Fact, GuardrailFact, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
 import type { QueuedCommand } from '../contract/command.ts';
 import {
   type CallState,
+  type InputVerdicts,
   type LoopState,
   newCallState,
   type TurnState,
+  verdictKey,
 } from '../contract/loop-state.ts';
 import { decodeCommand } from './commands.ts';
 
@@ -16,7 +18,7 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       // An open turn was started by a run that was parked. This run finishes it.
       const firstTurn = state.lastTurn + (state.turn === undefined ? 1 : 0);
       const run = { id: fact.runId, firstTurn, turns: 0, finishedTurns: 0, aborted: undefined };
-      return { ...state, run, trace: fact.trace, lastError: undefined };
+      return { ...state, run, trace: fact.trace, lastError: undefined, blockedBy: undefined };
     }
     case 'error_reported':
       return { ...state, lastError: fact.error };
@@ -43,8 +45,12 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'compacted':
       return compact(state, fact);
     case 'response_finished': {
-      const lastTokens = state.turn?.isCompaction ? state.lastTokens : tokensOf(fact);
-      return updateTurn({ ...state, lastTokens }, turn, (open) => foldTurn(open, attempt, fact));
+      if (state.turn?.isCompaction)
+        return updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
+      const inputs = answeredInputs(state.inputs);
+      return updateTurn({ ...state, inputs, lastTokens: tokensOf(fact) }, turn, (open) =>
+        foldTurn(open, attempt, fact),
+      );
     }
     case 'attempt_superseded': {
       const isRejected = fact.reason === 'history_rejected';
@@ -54,8 +60,10 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
       const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
-      if (fact.until === undefined || fact.decision === 'deny' || rule === undefined)
-        return answered;
+      // The rule is about the input that the policy asked about. Somebody who changed it did not
+      // approve that input.
+      const isAboutRule = fact.decision === 'allow' && fact.input === undefined;
+      if (fact.until === undefined || !isAboutRule || rule === undefined) return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
       const longest = Math.max(until, state.standingApprovals.get(rule) ?? 0);
       return {
@@ -63,6 +71,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
         standingApprovals: new Map(state.standingApprovals).set(rule, longest),
       };
     }
+    case 'guardrail_applied':
+      return applyVerdict(state, turn, fact);
     case 'turn_started':
       return startTurn(state, turn);
     case 'turn_finished':
@@ -117,6 +127,8 @@ function startTurn(state: LoopState, turn: number): LoopState {
     handedTo: undefined,
     isCompaction: false,
     hadInput: state.hasInput,
+    verdicts: new Map(),
+    halt: undefined,
     offered: undefined,
   };
   const counted = run && { ...run, turns: run.turns + 1 };
@@ -152,12 +164,52 @@ function startItem(
   if (kind === 'tool') return { ...state, turn: { ...turn, toolItemId: itemId } };
   if (kind !== 'assistant' && kind !== 'context') return state;
   const fresh = { isSuperseded: false, toolItemId: undefined, calls: new Map() };
-  const tried = { ...turn, ...fresh, attempt, itemId, offered: undefined };
+  const tried = { ...turn, ...fresh, attempt, itemId, verdicts: new Map() };
   if (kind === 'assistant') return { ...state, turn: tried };
   // Input before a compaction turn still has to be answered. The item with the summary is not sent.
   const covered = new Set(state.compacted.covered).add(itemId);
   const compacted = { ...state.compacted, covered };
   return { ...state, turn: { ...tried, isCompaction: true }, hasInput: turn.hadInput, compacted };
+}
+
+/** The verdicts stay until the next one, in case that the answer is superseded. */
+function answeredInputs(inputs: InputVerdicts): InputVerdicts {
+  const isOver = inputs.isAnswered || inputs.verdicts.size === 0;
+  return isOver ? inputs : { ...inputs, isAnswered: true };
+}
+
+function applyVerdict(state: LoopState, turn: number, fact: GuardrailFact): LoopState {
+  const { name, on, verdict, reason } = fact;
+  const judged = updateTurn(state, turn, (open) => noteVerdict(open, fact));
+  const known =
+    on === 'input' ? { ...judged, inputs: noteInputVerdict(state.inputs, fact) } : judged;
+  return verdict === 'stop' ? { ...known, blockedBy: { name, on, reason } } : known;
+}
+
+function noteVerdict(turn: TurnState, fact: GuardrailFact): TurnState {
+  const { name, on, verdict, toolCallId } = fact;
+  const isHalt = verdict === 'stop' || verdict === 'error';
+  const halted = isHalt ? { ...turn, halt: { by: name, isError: verdict === 'error' } } : turn;
+  if (on === 'output') return { ...halted, verdicts: new Map(turn.verdicts).set(name, verdict) };
+  return on === 'tool_call' && toolCallId !== undefined
+    ? updateCall(halted, toolCallId, fact)
+    : halted;
+}
+
+/** The verdict of a guardrail that failed is asked for again. */
+function noteInputVerdict(
+  inputs: InputVerdicts,
+  { name, verdict, itemId, replacedBy }: GuardrailFact,
+): InputVerdicts {
+  if (itemId === undefined || verdict === 'error') return inputs;
+  const { isAnswered, replaced, withheld } = inputs;
+  const verdicts = new Map(isAnswered ? [] : inputs.verdicts);
+  return {
+    verdicts: verdicts.set(verdictKey(itemId, name), verdict),
+    isAnswered: false,
+    replaced: replacedBy === undefined ? replaced : new Map(replaced).set(itemId, replacedBy),
+    withheld: verdict === 'stop' ? new Set(withheld).add(itemId) : withheld,
+  };
 }
 
 function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
@@ -169,7 +221,9 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
             isSuperseded: true,
             itemId: undefined,
             toolItemId: undefined,
+            stop: undefined,
             calls: new Map(),
+            verdicts: new Map(),
           }
         : turn;
     case 'response_started':
@@ -206,6 +260,15 @@ function foldCall(call: CallState, fact: Fact): CallState {
       // The first answer wins.
       return call.answer ? call : { ...call, answer: { decision, reason, by, input } };
     }
+    case 'guardrail_applied': {
+      const { name, verdict, reason, input } = fact;
+      const verdicts = new Map(call.verdicts).set(name, verdict);
+      const changed = input === undefined ? call.changed : { input, by: name };
+      const asking = verdict === 'ask' ? { reason } : call.asking;
+      return { ...call, verdicts, changed, asking };
+    }
+    case 'tool_output_asked':
+      return { ...call, isAwaited: true };
     case 'tool_call_rejected':
       return { ...call, isRejected: true };
     case 'tool_execution_started': {

@@ -1,11 +1,14 @@
 import {
   type FoldState,
   findItem,
+  type ItemState,
   type PartId,
+  type Sequence,
   type ToolCallId,
   type ToolCallPart,
 } from '@millrace/core';
-import { newCallState, type TurnState } from '../contract/loop-state.ts';
+import type { OutputCommand } from '../contract/command.ts';
+import { type LoopState, newCallState, type TurnState } from '../contract/loop-state.ts';
 
 interface TurnCall {
   readonly id: PartId;
@@ -18,6 +21,35 @@ export function callsOfTurn(state: FoldState, turn: TurnState | undefined): read
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
+/**
+ * True if several calls of the session have this id. Questions and answers name a call by its id, so
+ * a person could see another call than the one that runs. The loop gives each call an id of its own,
+ * but other programs write to logs too, and sessions are imported.
+ */
+export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
+  let found = 0;
+  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before)
+    found += callCountsIn(link.chunk).get(toolCallId) ?? 0;
+  return found > 1;
+}
+
+type CallCounts = ReadonlyMap<ToolCallId, number>;
+
+/** The chunks of a sequence never change. A long session is not searched again for each call. */
+const knownCounts = new WeakMap<readonly ItemState[], CallCounts>();
+
+function callCountsIn(chunk: readonly ItemState[]): CallCounts {
+  const known = knownCounts.get(chunk);
+  if (known !== undefined) return known;
+  const counts = new Map<ToolCallId, number>();
+  for (const { parts } of chunk)
+    for (const { part } of parts)
+      if (part?.kind === 'tool_call')
+        counts.set(part.toolCallId, (counts.get(part.toolCallId) ?? 0) + 1);
+  knownCounts.set(chunk, counts);
+  return counts;
+}
+
 /** A call of the session, or a question of a sub-agent about a call of its own. */
 export type DecidableCall = Pick<ToolCallPart, 'toolCallId' | 'name'>;
 
@@ -26,7 +58,11 @@ export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
 ): readonly DecidableCall[] {
-  if (turn?.stop === undefined) return callsOfTurn(state, turn).map(({ part }) => part);
+  if (turn === undefined) return [];
+  if (turn.stop === undefined) {
+    const streamed = callsOfTurn(state, turn).map(({ part }) => part);
+    return [...streamed, ...questionsOf(turn, new Set())];
+  }
   const calls = unansweredCalls(state, turn);
   return [...calls, ...questionsOf(turn, new Set(calls.map(({ toolCallId }) => toolCallId)))];
 }
@@ -41,22 +77,29 @@ export function hasCall(
   return callsOfTurn(state, turn).some(({ part }) => part.toolCallId === toolCallId);
 }
 
-/** The questions of the sub-agents of these calls. */
+/** The questions of the sub-agents of these calls, and those of guardrails about items. */
 function questionsOf(
   { calls }: TurnState,
   open: ReadonlySet<ToolCallId>,
 ): readonly (DecidableCall & { readonly of: ToolCallId })[] {
   return [...calls].flatMap(([toolCallId, { question }]) =>
-    question && open.has(question.of) ? { toolCallId, ...question } : [],
+    question && (open.has(question.of) || question.of === toolCallId)
+      ? { toolCallId, ...question }
+      : [],
   );
 }
 
 /**
  * The calls and questions that wait for the user, and the calls whose sub-agent is parked until its
- * questions are answered.
+ * questions are answered, and the calls that wait for a client.
  */
-export function askedCalls(state: FoldState, turn: TurnState | undefined): ReadonlySet<ToolCallId> {
+export function askedCalls(
+  state: FoldState,
+  { turn, commands }: Pick<LoopState, 'turn' | 'commands'>,
+): ReadonlySet<ToolCallId> {
   const asked = new Set<ToolCallId>();
+  for (const { toolCallId } of state.awaited)
+    if (outputFor({ commands }, toolCallId) === undefined) asked.add(toolCallId);
   const isOpen = (id: ToolCallId) => {
     const { isAsked, answer, isRejected } = turn?.calls.get(id) ?? newCallState;
     return isAsked && answer === undefined && !isRejected;
@@ -65,9 +108,20 @@ export function askedCalls(state: FoldState, turn: TurnState | undefined): Reado
     if (!isOpen(toolCallId)) continue;
     asked.add(toolCallId);
     const of = turn?.calls.get(toolCallId)?.question?.of;
-    if (of !== undefined && turn?.calls.get(of)?.execution?.isParked) asked.add(of);
+    const { execution, changed } = (of && turn?.calls.get(of)) || newCallState;
+    if (of !== undefined && (execution?.isParked || changed !== undefined)) asked.add(of);
   }
   return asked;
+}
+
+/** The first queued output for a call that a client runs. */
+export function outputFor(
+  { commands }: Pick<LoopState, 'commands'>,
+  id: ToolCallId,
+): { readonly key: string; readonly command: OutputCommand } | undefined {
+  for (const { key, command } of commands)
+    if (command.type === 'tool_output' && command.toolCallId === id) return { key, command };
+  return undefined;
 }
 
 /** The calls without a result, after the response has ended. */

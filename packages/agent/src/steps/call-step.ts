@@ -69,6 +69,7 @@ async function answerCall(
 ): Promise<CallStepResult['outcome']> {
   const { context } = step;
   if (context.phase.isAborting) return 'left';
+  await context.loadStepTools(turn.turn);
   const runner = new CallRunner(context, turn);
   const outcome = await runner.answer([call]);
   await runner.halt();

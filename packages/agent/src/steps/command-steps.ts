@@ -43,9 +43,8 @@ export async function commandStep(
     const { journal, context } = step;
     if (journal.loop.run !== undefined)
       await new CommandHandler(context, () => step.abort()).handleQueued();
-    const { run, turn } = journal.loop;
-    const isAborted = run?.aborted !== undefined;
-    return { isAborted, asked: [...askedCalls(journal.state, turn)] };
+    const isAborted = journal.loop.run?.aborted !== undefined;
+    return { isAborted, asked: [...askedCalls(journal.state, journal.loop)] };
   } finally {
     await step.close();
   }

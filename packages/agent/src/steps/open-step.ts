@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
+import { StepToolbox } from '../context/step-tools.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
@@ -10,9 +11,9 @@ import {
   settingsOf,
   settingsWhileAsking,
 } from '../run/agent-registry.ts';
-import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type HeldSession, openHeldSession } from './claim.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
@@ -174,6 +175,9 @@ export class OpenStep {
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     // Steps never wait for an approval. They park instead.
     const settingsFor = settingsWhileAsking('park');
+    const toolbox = new StepToolbox();
+    const active = () => settingsFor(activeSettings(registry, root, journal.loop.agent));
+    const source = { journal, context: this.#given, session: journal.state.session };
     return {
       ...{ journal, phase, session: journal.state.session, signal: this.#stop.signal },
       ...{ leave: this.#leaving.signal, context: this.#given },
@@ -181,8 +185,9 @@ export class OpenStep {
       get initialState() {
         return runs.before;
       },
+      loadStepTools: (turn) => toolbox.load(active(), turn, source),
       get settings() {
-        return settingsFor(activeSettings(registry, root, journal.loop.agent));
+        return toolbox.apply(active(), journal.loop.turn?.turn);
       },
     };
   }

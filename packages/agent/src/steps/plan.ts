@@ -90,7 +90,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
     return { do: 'request', turn: step.do === 'request' ? step.turn.turn : 0 };
   const { settings } = context;
   const { turn, attempt, toolItemId } = step.turn;
-  const asked = askedCalls(journal.state, step.turn);
+  const asked = askedCalls(journal.state, journal.loop);
   // Reserves the results in call order, before the calls run in any order.
   const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
   const placed = slots.reserve(step.calls);
@@ -124,10 +124,11 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
   // The error of an earlier run is no longer known.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
-  const outcome = { value: undefined, error: lastError, cause: undefined };
+  const { blockedBy } = loop;
+  const outcome = { value: undefined, error: lastError, cause: undefined, blockedBy };
   const { text, usage } = createRunResult(before, after, stop, [], outcome);
   const error = stop.reason === 'error' ? lastError : undefined;
-  const isOpenEnd = !['aborted', 'error', 'limit', 'parked'].includes(stop.reason);
+  const isOpenEnd = !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {
     ...{ runId, stop, usage, isAsked: hasQueuedInput(loop) && isOpenEnd, isClipped },

@@ -18,6 +18,7 @@ import {
 import type { Log } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
+import { childEnv } from '../../../core/src/testing/runs.ts';
 import type { Run, RunResult } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
 import { foldRecords } from './read-log.ts';
@@ -127,7 +128,7 @@ async function isKilled(
   { log, lines, told }: Files,
   moment: readonly string[],
 ): Promise<boolean> {
-  const env = { PATH: process.env['PATH'] ?? '' };
+  const env = childEnv();
   const args = [program, log, lines, told, ...moment];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const [code, signal] = await once(child, 'exit');

@@ -117,7 +117,8 @@ export function singleAgent(
     const { tools = [lookTool()], approve } = options;
     return createAgent({
       ...{ retry: { baseDelayMs: 1 }, ...options, log, provider: provider(script) },
-      ...{ tools: tools.map(tool), instructions: hook(() => 'Look.') },
+      tools: tools.map((one) => (typeof one === 'function' ? one : tool(one))),
+      ...{ instructions: hook(() => 'Look.') },
       ...{ contextFilters: [hook((items) => items)], observers: [hook(() => {})] },
       random: hook(() => 0.5),
       ...(approve && { approve: hook(approve) }),

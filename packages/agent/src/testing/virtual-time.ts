@@ -1,5 +1,5 @@
 // The agent and the log load these on demand. Loading takes real time, in which virtual time would
-// advance.
+// advance. `runToEnd` waits for any other.
 import '../../../log/src/engine/producer.ts';
 import '../../../log/src/rewrite/copy-session.ts';
 import '../../../log/src/rewrite/redact.ts';
@@ -12,6 +12,7 @@ import '../observers/observers.ts';
 import '../run/child-link.ts';
 import '../run/compaction.ts';
 import '../run/recovery.ts';
+import { vi } from 'vitest';
 import { VirtualClock } from '../../../providers/src/testing/virtual-clock.ts';
 
 export { VirtualClock };
@@ -19,6 +20,11 @@ export { VirtualClock };
 /** The step in which virtual time advances. */
 const stepMs = 50;
 const mostSteps = 20_000;
+/**
+ * After so many steps virtual time waits for modules that the agent loads on demand. Loading takes real
+ * time. Without the wait, hours of virtual time would pass and each timeout would fire.
+ */
+const stepsBetweenWaits = 40;
 
 /** Advances virtual time until the promise settles. */
 export async function runToEnd<T>(clock: VirtualClock, result: Promise<T>): Promise<T> {
@@ -30,6 +36,8 @@ export async function runToEnd<T>(clock: VirtualClock, result: Promise<T>): Prom
   for (let step = 0; !isDone; step++) {
     if (step > mostSteps) throw new Error('There is no end to it');
     await flushPendingWork();
+    if (!isDone && step % stepsBetweenWaits === stepsBetweenWaits - 1)
+      await vi.dynamicImportSettled();
     if (!isDone) clock.advance(stepMs);
   }
   return done;

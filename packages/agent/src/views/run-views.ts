@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  type AskedApproval,
   agentEvents,
   type Batch,
   type ErrorInfo,
@@ -24,8 +25,8 @@ import {
   type View,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { FinishedResult, RunResult } from '../contract/run.ts';
-import type { PendingApproval, ToolCall } from '../contract/typed-tools.ts';
+import type { BlockedBy, FinishedResult, RunResult } from '../contract/run.ts';
+import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typed-tools.ts';
 import { LiveValues } from './live-values.ts';
 
 /** Where the views of a run read its records. */
@@ -103,6 +104,8 @@ export interface RunOutcome {
   readonly error: ErrorInfo | undefined;
   /** The value that user code threw. */
   readonly cause: unknown;
+  /** The guardrail that stopped the run. */
+  readonly blockedBy?: BlockedBy | undefined;
 }
 
 /** Creates the result from the session states before and after the run. */
@@ -111,7 +114,7 @@ export function createRunResult(
   after: FoldState,
   stop: Stop,
   input: readonly Item[],
-  { value: answered, error, cause }: RunOutcome,
+  { value: answered, error, cause, blockedBy }: RunOutcome,
 ): RunResult {
   // Only what changed is looked at, so the cost does not grow with the session.
   const earlier = entriesSince(before.items, after.items);
@@ -127,12 +130,17 @@ export function createRunResult(
     items,
     toolCalls: toolCallsOf(changed, earlier, input, after),
     pendingApprovals: pendingApprovalsOf(after),
+    pendingToolCalls: pendingToolCallsOf(after),
     ...{ usage: totalUsage(since), usageByAgent: usageByAgent(since) },
   };
   const { reason } = stop;
   if (reason === 'stop') {
     const finished = { ...fields, reason, ...(answered === undefined ? {} : { value: answered }) };
     return finished as FinishedResult;
+  }
+  if (reason === 'blocked') {
+    const unknown = { name: stop.cause ?? 'unknown', on: 'output', reason: undefined } as const;
+    return { ...fields, reason, guardrail: blockedBy ?? unknown };
   }
   if (reason !== 'error') return { ...fields, reason };
   const thrown = cause === undefined ? {} : { cause };
@@ -146,12 +154,29 @@ function errorOfStop({ cause = 'unknown' }: Stop): ErrorInfo {
 
 /** The calls that wait for an approval, with their inputs. */
 export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[] {
-  if (state.asked.length === 0) return [];
-  return state.asked.map(({ toolCallId, name, reason, rule, from }) => ({
-    ...{ toolCallId, name, input: from === undefined ? inputOf(state, toolCallId) : from.input },
-    ...(reason !== undefined && { reason }),
-    ...(rule !== undefined && { rule }),
-  }));
+  return state.asked.map((asked) => {
+    const { toolCallId, name, reason, rule, from } = asked;
+    return {
+      ...{ toolCallId, name, input: from === undefined ? askedInput(state, asked) : from.input },
+      ...(reason !== undefined && { reason }),
+      ...(rule !== undefined && { rule }),
+    };
+  });
+}
+
+/** Only the attempt that asked has the call that runs. Other items may repeat its id. */
+function askedInput(
+  state: FoldState,
+  { toolCallId, turn, attempt }: AskedApproval,
+): JsonValue | undefined {
+  return inputOf(state, toolCallId, (item) => item.turn === turn && item.attempt === attempt);
+}
+
+/** The calls that a client has to run, with their inputs. */
+export function pendingToolCallsOf(state: FoldState): readonly PendingToolCall[] {
+  return state.awaited.map(({ toolCallId, name, input }) => {
+    return { toolCallId, name, input: input ?? inputOf(state, toolCallId) };
+  });
 }
 
 /** The calls that got their result in this run. The call itself can be from an earlier, parked run. */
@@ -179,10 +204,14 @@ function partsOf(items: readonly ItemState[]): readonly (Part | undefined)[] {
   return items.flatMap(({ parts }) => parts.map(({ part }) => part));
 }
 
-/** The input of a call. The search begins with the newest item. */
-function inputOf(state: FoldState, id: ToolCallId): JsonValue | undefined {
+/** The input of a call in one of these items. The search begins with the newest item. */
+function inputOf(
+  state: FoldState,
+  id: ToolCallId,
+  isIn: (item: ItemState) => boolean = () => true,
+): JsonValue | undefined {
   const isCall = ({ part }: PartSlot) => part?.kind === 'tool_call' && part.toolCallId === id;
-  const item = findLast(state.items, ({ parts }) => parts.some(isCall));
+  const item = findLast(state.items, (one) => isIn(one) && one.parts.some(isCall));
   const part = item?.parts.findLast(isCall)?.part;
   return part?.kind === 'tool_call' ? part.input : undefined;
 }
@@ -196,7 +225,13 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(error);
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const nothing = {
+    text: '',
+    items: [],
+    toolCalls: [],
+    pendingApprovals: [],
+    pendingToolCalls: [],
+  };
   const counts = { usage: noUsage, usageByAgent: [] };
   return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };
 }

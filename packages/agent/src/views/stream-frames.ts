@@ -11,6 +11,7 @@ import {
   encodeChunk,
   encodeFrame,
   finishChunks,
+  hideCalls,
   isStepItem,
   joinParkedRuns,
   type ParkedState,
@@ -19,7 +20,7 @@ import {
   restateStep,
   type UiChunk,
   uiDone,
-  waitsForApproval,
+  waitsForClient,
 } from '@millrace/core/streams';
 import type { RunResult } from '../contract/run.ts';
 import { type RunEventSource, runView } from './run-views.ts';
@@ -77,13 +78,13 @@ async function* messageFrom(
   initial: FoldState,
   message: MessageStream,
 ): AsyncGenerator<UiChunk> {
-  const { session, run, asked } = initial;
+  const { session, run } = initial;
   // A client that shows the message already has the records up to here.
   const shownThrough = message.isShown ? source.through() : initial.through;
   // Questions up to here may have been answered since.
   const knownThrough = (await source.log.info(session))?.through ?? 0;
   if (shownThrough <= initial.through) yield* message.open(initial);
-  let parked: ParkedState = { run, isParked: asked.length > 0 };
+  let parked: ParkedState = { run, isParked: isAsking(initial) };
   const withoutParks = (batch: Batch): Batch => {
     const { joined, after } = joinParkedRuns(batch.records, parked);
     parked = after;
@@ -105,8 +106,13 @@ async function* messageFrom(
 
 /** The state of a parked session as if its run went on. */
 function withParkedRun(state: FoldState): FoldState {
-  if (state.run !== undefined || state.asked.length === 0) return state;
+  if (state.run !== undefined || !isAsking(state)) return state;
   return { ...state, run: toArray(state.items).findLast(isStepItem)?.run };
+}
+
+/** True if calls wait for an approval or for a client that runs them. */
+function isAsking({ asked, awaited }: FoldState): boolean {
+  return asked.length > 0 || awaited.length > 0;
 }
 
 /** Converts the records of one or more runs to the chunks of one message. */
@@ -127,20 +133,21 @@ class MessageStream {
     this.isShown = messageId !== undefined;
   }
 
-  /** True if the run waits for an approval. Clients send their answer after the stream has ended. */
+  /** True if the run waits for the client. Clients send their answer after the stream has ended. */
   get isWaiting(): boolean {
     const state = this.#state;
     if (!this.#isStarted || state === undefined) return false;
-    return (
-      waitsForApproval(state) && !state.asked.some((one) => this.#answered.has(one.toolCallId))
+    const isAnswered = [...state.asked, ...state.awaited].some((one) =>
+      this.#answered.has(one.toolCallId),
     );
+    return waitsForClient(state) && !isAnswered;
   }
 
   /** Remembers an answer that the run has not read yet. */
   learn({ fact }: LogRecord): void {
     if (fact?.type !== 'command_queued') return;
     const { type, toolCallId } = fact.command;
-    const isAnswer = type === 'approve' || type === 'deny';
+    const isAnswer = type === 'approve' || type === 'deny' || type === 'tool_output';
     if (isAnswer && typeof toolCallId === 'string') this.#answered.add(toolCallId);
   }
 
@@ -150,9 +157,11 @@ class MessageStream {
     this.#isStarted = true;
     this.#state = state;
     if (this.#messageId === undefined) return restateMessage(state);
-    // A client that shows the message has answered its questions.
+    // A client that shows the message has answered its questions and run its calls.
     for (const { toolCallId } of state.asked) this.#answered.add(toolCallId);
-    return [{ type: 'start', messageId: this.#messageId }, ...restateStep(state)];
+    const ran = new Set<string>(state.awaited.map(({ toolCallId }) => toolCallId));
+    for (const id of ran) this.#answered.add(id);
+    return [{ type: 'start', messageId: this.#messageId }, ...hideCalls(restateStep(state), ran)];
   }
 
   add({ before, record, after }: Step): readonly UiChunk[] {

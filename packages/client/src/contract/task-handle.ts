@@ -2,6 +2,7 @@ import type {
   AgentEvent,
   AskedApproval,
   Attempt,
+  AwaitedOutput,
   Batch,
   FoldState,
   Item,
@@ -44,7 +45,7 @@ export interface ApproveOptions extends CommandOptions {
   readonly input?: JsonValue | undefined;
   /**
    * The decision also applies to later calls under the same rule: until this time (ms since 1970),
-   * or until the session ends. Default: this call only.
+   * or until the session ends. Refused together with `input`. Default: this call only.
    */
   readonly until?: number | 'session' | undefined;
 }
@@ -56,6 +57,15 @@ export interface DenyOptions extends CommandOptions {
   /** The reason, which the model also gets. Default: none. */
   readonly reason?: string | undefined;
 }
+
+/** Options of `provideToolResult`: the output of the tool, or the error with which it failed. */
+export type ToolResultOptions = CommandOptions & {
+  /** Who gave the output, for the log. Default: not recorded. */
+  readonly by?: string | undefined;
+} & (
+    | { readonly output: JsonValue; readonly error?: undefined }
+    | { readonly error: string; readonly output?: undefined }
+  );
 
 /** Confirms that the command is on the server's log. */
 export interface Sent {
@@ -104,6 +114,11 @@ export interface TaskHandle {
   approve(toolCallId: string, options?: ApproveOptions): Promise<Sent>;
   /** Denies a call that waits for an answer. The model gets the reason. */
   deny(toolCallId: string, options?: DenyOptions): Promise<Sent>;
+  /**
+   * Sends the output of a tool that this client runs. The server refuses an output that does not fit
+   * the tool, and a second output for the same call. The same output again has no effect.
+   */
+  provideToolResult(toolCallId: string, result: ToolResultOptions): Promise<Sent>;
   /** Stops the current run. The task stays, and the next message resumes it. */
   stop(reason?: string, options?: Cancelable): Promise<Task>;
   /** Stops the current run and closes the task. */
@@ -145,6 +160,8 @@ export interface TaskSnapshot {
   readonly items: readonly LiveItem[];
   /** Calls that wait for an approval. */
   readonly approvals: readonly AskedApproval[];
+  /** Calls that a client has to run. Their inputs are in the transcript. */
+  readonly toolCalls: readonly AwaitedOutput[];
   /** Whether earlier records are still arriving. */
   readonly isCatchingUp: boolean;
   /** Whether a run is in progress. */

@@ -1,10 +1,16 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ClientError } from '../contract/client-error.ts';
+
+/** One server-sent event. */
+export interface SseMessage {
+  id?: string | undefined;
+  event?: string | undefined;
+  data: string;
+}
 
 interface SseListener {
   /** Ends the reading, even if the source of the stream ignores the signal. */
   readonly signal: AbortSignal;
-  onMessage(message: EventSourceMessage): void;
+  onMessage(message: SseMessage): void;
   onRetry(ms: number): void;
   /** Called when data arrives. `isComment` is true for a heartbeat. */
   onData(isComment: boolean): void;
@@ -44,22 +50,57 @@ export async function readSse(
   }
 }
 
-/** An incomplete event at the end is dropped. The server sends it again after a reconnect. */
+/**
+ * Splits text into lines and lines into events. An incomplete event at the end is dropped: the server
+ * sends it again after a reconnect.
+ */
 function feeder({ onMessage, onRetry, onData }: SseListener): (text: string) => void {
-  let isTooLong = false;
-  const parser = createParser({
-    maxBufferSize: maxEventLength,
-    onEvent: onMessage,
-    onRetry,
-    onComment: () => onData(true),
-    onError: ({ type }) => {
-      isTooLong ||= type === 'max-buffer-size-exceeded';
-    },
-  });
-  return (text) => {
-    parser.feed(text);
-    if (!isTooLong) return;
-    const message = `Cannot read the stream: an event is longer than ${maxEventLength} characters`;
-    throw new ClientError('bad_answer', message);
+  /** The start of an unfinished line, joined at its end: a long line comes in many reads. */
+  let held: string[] = [];
+  let heldLength = 0;
+  let endedInCr = false;
+  let message: Partial<SseMessage> = {};
+  const endEvent = () => {
+    const { data } = message;
+    if (data !== undefined) onMessage({ ...message, data });
+    message = {};
   };
+  const readLine = (line: string) => {
+    const colon = line.indexOf(':');
+    if (colon === 0) return onData(true);
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value =
+      colon < 0 ? '' : line.slice(line.charAt(colon + 1) === ' ' ? colon + 2 : colon + 1);
+    if (field === 'data')
+      message.data = message.data === undefined ? value : `${message.data}\n${value}`;
+    else if (field === 'event') message.event = value || undefined;
+    else if (field === 'id' && !value.includes('\0')) message.id = value;
+    else if (field === 'retry' && /^\d+$/.test(value)) onRetry(Number(value));
+  };
+  return (given) => {
+    // CRLF that is split between two reads is one line end.
+    const text = endedInCr && given.startsWith('\n') ? given.slice(1) : given;
+    if (given !== '') endedInCr = given.endsWith('\r');
+    const unified = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+    const end = unified.lastIndexOf('\n') + 1;
+    if (end > 0) {
+      const lines = held.join('') + unified.slice(0, end);
+      held = [];
+      heldLength = 0;
+      for (let start = 0; start < lines.length; ) {
+        const lineEnd = lines.indexOf('\n', start);
+        if (lineEnd === start) endEvent();
+        else readLine(lines.slice(start, lineEnd));
+        start = lineEnd + 1;
+      }
+    }
+    if (end < unified.length) held.push(unified.slice(end));
+    heldLength += unified.length - end;
+    if (heldLength + (message.data?.length ?? 0) > maxEventLength) throw tooLong();
+  };
+}
+
+function tooLong(): ClientError {
+  const message = `Cannot read the stream: an event is longer than ${maxEventLength} characters`;
+  return new ClientError('bad_answer', message);
 }

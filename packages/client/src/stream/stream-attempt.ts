@@ -1,9 +1,8 @@
-import type { EventSourceMessage } from 'eventsource-parser';
 import type { ClientError } from '../contract/client-error.ts';
 import type { Http } from '../http/http.ts';
 import { errorOf } from '../http/refusal.ts';
 import type { Clock } from '../http/timing.ts';
-import { readSse } from './read-sse.ts';
+import { readSse, type SseMessage } from './read-sse.ts';
 import {
   gapAt,
   incarnationIn,
@@ -113,12 +112,12 @@ export class StreamAttempt {
     });
   }
 
-  #noteIncarnation({ id }: EventSourceMessage): void {
+  #noteIncarnation({ id }: SseMessage): void {
     const incarnation = incarnationIn(id);
     if (incarnation !== undefined) this.#options.target.setIncarnation(incarnation);
   }
 
-  #onMessage(message: EventSourceMessage): void {
+  #onMessage(message: SseMessage): void {
     const { target, taskId, onProgress, signal } = this.#options;
     if (signal.aborted || this.#end !== undefined) return;
     const event = readEvent(message);

@@ -1,9 +1,9 @@
 import { type Batch, DecodeError, decodeBatch } from '@millrace/core';
-import type { EventSourceMessage } from 'eventsource-parser';
 import { ClientError } from '../contract/client-error.ts';
 import type { Task } from '../contract/server-types.ts';
 import type { Connection } from '../contract/task-handle.ts';
 import { asObject, asText, isTemporary, parsed } from '../http/refusal.ts';
+import type { SseMessage } from './read-sse.ts';
 
 /** The end of a stream, as the server announces it. */
 export interface StreamEnd {
@@ -20,7 +20,7 @@ type StreamEvent =
   /** An event of a later server version, which is ignored. */
   | { readonly type: 'unknown' };
 
-export function readEvent({ event, data }: EventSourceMessage): StreamEvent {
+export function readEvent({ event, data }: SseMessage): StreamEvent {
   switch (event) {
     case undefined:
     case 'message':

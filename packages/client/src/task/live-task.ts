@@ -28,6 +28,7 @@ import type {
   Sent,
   TaskHandle,
   TaskSnapshot,
+  ToolResultOptions,
 } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { TaskStream } from '../stream/task-stream.ts';
@@ -183,6 +184,10 @@ export class LiveTask implements TaskHandle {
 
   deny(toolCallId: string, options: DenyOptions = {}): Promise<Sent> {
     return this.#commands.deny(toolCallId, options);
+  }
+
+  provideToolResult(toolCallId: string, result: ToolResultOptions): Promise<Sent> {
+    return this.#commands.provideToolResult(toolCallId, result);
   }
 
   stop(reason?: string, options: Cancelable = {}): Promise<Task> {

@@ -14,6 +14,7 @@ import type {
   DenyOptions,
   SendOptions,
   Sent,
+  ToolResultOptions,
 } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { asObject, errorOf } from '../http/refusal.ts';
@@ -75,6 +76,12 @@ export class TaskCommands {
 
   deny(tool_call_id: string, { by, reason, ...options }: DenyOptions): Promise<Sent> {
     return this.#submit({ type: 'deny', tool_call_id, ...defined({ by, reason }) }, options);
+  }
+
+  provideToolResult(tool_call_id: string, result: ToolResultOptions): Promise<Sent> {
+    const { by, output, error, ...options } = result;
+    const more = defined({ by, output, error });
+    return this.#submit({ type: 'tool_output', tool_call_id, ...more }, options);
   }
 
   /** Stopping a task that does not run has no effect. */

@@ -82,6 +82,7 @@ export class TaskStore implements StreamTarget {
       task: this.#task,
       items: this.items.list,
       approvals: this.state.asked,
+      toolCalls: this.state.awaited,
       isCatchingUp: this.#isCatchingUp,
       isRunning: this.isRunOpen,
       state: this.state,

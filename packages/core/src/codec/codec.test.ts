@@ -283,8 +283,15 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     from: {
       ...{ toolCallId: call.toolCallId, agents: ['lead', 'desk'], session: sessionId('s3') },
       input: tricky,
+      itemId: item,
     },
   },
+  guardrail_applied: {
+    ...{ type: 'guardrail_applied', name: 'no-cards', on: 'tool_call', verdict: 'change' },
+    ...{ reason: 'a card number', itemId: item, toolCallId: call.toolCallId },
+    ...{ replacedBy: itemId('i9'), input: tricky },
+  },
+  tool_output_asked: { type: 'tool_output_asked', ...call, input: tricky },
   approval_answered: {
     type: 'approval_answered',
     ...call,

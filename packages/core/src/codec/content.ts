@@ -115,6 +115,7 @@ const stopReason: Decoder<StopReason> = oneOf(
   'pause',
   'limit',
   'parked',
+  'blocked',
   'aborted',
   'error',
   'unknown',

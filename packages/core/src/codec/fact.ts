@@ -131,6 +131,7 @@ const askingAgent: Decoder<AskingAgent> = object<AskingAgent>({
   agents: list(string),
   session,
   input: json,
+  itemId: optional(itemId),
 });
 
 const childAttempt: Decoder<ChildAttempt> = object<ChildAttempt>({
@@ -203,6 +204,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       until: optional(until),
       answeredIn: optional(session),
     },
+    tool_output_asked: { ...called, input: optional(json) },
     tool_execution_started: {
       ...called,
       executionId,
@@ -216,6 +218,16 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       outcome: oneOf('completed', 'discarded', 'lost', 'parked'),
     },
     child_usage_reported: { ...called, of: childAttempt, usage },
+    guardrail_applied: {
+      name: string,
+      on: oneOf('input', 'output', 'tool_call'),
+      verdict: oneOf('pass', 'stop', 'change', 'ask', 'error'),
+      reason: optional(string),
+      itemId: optional(itemId),
+      toolCallId: optional(toolCallId),
+      replacedBy: optional(itemId),
+      input: optional(json),
+    },
     snapshot: { covers, items: list(settledItem) },
     unknown: unknownFact,
   },

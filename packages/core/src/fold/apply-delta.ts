@@ -110,10 +110,23 @@ function withParts(state: FoldState, item: ItemState, parts: ItemState['parts'])
 // literal several times faster than it copies an object.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
-  const { session, through, items, gone, superseded, usage, run, asked, notUnderstood } = state;
+  const { session, through, items, gone, superseded, usage, run, asked, awaited, notUnderstood } =
+    state;
   const open = state.open.slice();
   open[index] = part;
-  return { session, through, items, open, gone, superseded, usage, run, asked, notUnderstood };
+  return {
+    session,
+    through,
+    items,
+    open,
+    gone,
+    superseded,
+    usage,
+    run,
+    asked,
+    awaited,
+    notUnderstood,
+  };
 }
 
 function withText(part: OpenPart, text: string): OpenPart {

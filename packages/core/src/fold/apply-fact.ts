@@ -15,6 +15,7 @@ import type { Usage } from '../protocol/usage.ts';
 import {
   type AskedApproval,
   type AttemptUsage,
+  type AwaitedOutput,
   type FoldState,
   findItem,
   type ItemState,
@@ -56,11 +57,20 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
       return state.run === fact.runId ? { ...state, run: undefined } : state;
     case 'approval_asked':
       return ask(state, record, fact);
+    case 'tool_output_asked':
+      return awaitOutput(state, record, fact);
     case 'approval_answered':
-    case 'tool_execution_started':
       return withoutAsked(state, ({ toolCallId }) => toolCallId === fact.toolCallId);
+    case 'tool_execution_started':
+      return withoutAwaited(
+        withoutAsked(state, ({ toolCallId }) => toolCallId === fact.toolCallId),
+        ({ toolCallId }) => toolCallId === fact.toolCallId,
+      );
     case 'tool_call_rejected':
-      return withoutAsked(state, (one) => isAbout(one, fact.toolCallId));
+      return withoutAwaited(
+        withoutAsked(state, (one) => isAbout(one, fact.toolCallId)),
+        ({ toolCallId }) => toolCallId === fact.toolCallId,
+      );
     case 'tool_execution_finished': {
       // A sub-agent that is parked or whose process died asks again when it continues.
       const isOver = fact.outcome === 'completed' || fact.outcome === 'discarded';
@@ -152,6 +162,22 @@ function ask(
   return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule, from }] };
 }
 
+/** Keeps one entry per call, even if its output is asked for twice. */
+function awaitOutput(
+  state: FoldState,
+  { turn, attempt }: Attempt,
+  { toolCallId, name, input }: Extract<Fact, { type: 'tool_output_asked' }>,
+): FoldState {
+  const { awaited } = withoutAwaited(state, (one) => one.toolCallId === toolCallId);
+  return { ...state, awaited: [...awaited, { turn, attempt, toolCallId, name, input }] };
+}
+
+function withoutAwaited(state: FoldState, isOver: (one: AwaitedOutput) => boolean): FoldState {
+  const { awaited } = state;
+  if (!awaited.some(isOver)) return state;
+  return { ...state, awaited: awaited.filter((one) => !isOver(one)) };
+}
+
 /** True if the call asks, or a sub-agent that it runs. */
 function isAbout({ toolCallId, from }: AskedApproval, call: ToolCallId): boolean {
   return toolCallId === call || from?.toolCallId === call;
@@ -188,6 +214,7 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
     items,
     open: state.open.filter((part) => !isItsPart(part)),
     asked: state.asked.filter((one) => !isIts(one)),
+    awaited: state.awaited.filter((one) => !isIts(one)),
     gone: new Set([...state.gone, ...parts.map((slot) => slot.id)]),
     superseded: [...state.superseded, { turn, attempt, itemIds }],
   };
@@ -195,7 +222,7 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
 
 /** Drops the data that was needed to refuse late records of the turn. */
 function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
-  const state = withoutAsked(before, isOfTurn(turn));
+  const state = withoutAwaited(withoutAsked(before, isOfTurn(turn)), isOfTurn(turn));
   const hasIts = state.gone.size > 0 || state.superseded.length > 0;
   if (!hasIts) return state;
   return {

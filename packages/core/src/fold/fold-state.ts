@@ -7,6 +7,7 @@ import {
   type SessionId,
   type ToolCallId,
 } from '../ids.ts';
+import type { JsonValue } from '../json/json-value.ts';
 import type { AskingAgent, ChildAttempt } from '../protocol/fact.ts';
 import type { Author, ItemKind } from '../protocol/item.ts';
 import type { Metadata, Part } from '../protocol/part.ts';
@@ -41,6 +42,8 @@ export interface FoldState {
   readonly run: RunId | undefined;
   /** The calls that wait for an approval, in the order of the questions. */
   readonly asked: readonly AskedApproval[];
+  /** The calls that wait for the output of a client, in the order of the questions. */
+  readonly awaited: readonly AwaitedOutput[];
   /** Types of unknown facts with `must_understand`. Such a session can be read but not driven. */
   readonly notUnderstood: readonly string[];
 }
@@ -82,8 +85,16 @@ export interface AskedApproval extends Attempt {
   readonly name: string;
   readonly reason: string | undefined;
   readonly rule: string | undefined;
-  /** The sub-agent that asks. Undefined if a call of this session asks. */
+  /** The sub-agent or the guardrail that asks. Undefined if a call of this session asks. */
   readonly from: AskingAgent | undefined;
+}
+
+/** A tool call that a client runs, and whose output has not arrived. */
+export interface AwaitedOutput extends Attempt {
+  readonly toolCallId: ToolCallId;
+  readonly name: string;
+  /** The input for the client, if the user or a guardrail changed that of the model. */
+  readonly input: JsonValue | undefined;
 }
 
 /** A superseded attempt with the ids of the items that it started. These ids are never reused. */
@@ -118,6 +129,7 @@ export function emptyState(session: SessionId): FoldState {
     usage: emptySequence(),
     run: undefined,
     asked: [],
+    awaited: [],
     notUnderstood: [],
   };
 }

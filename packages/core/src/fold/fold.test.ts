@@ -5,6 +5,7 @@ import type { LogRecord } from '../protocol/record.ts';
 import { noUsage } from '../protocol/usage.ts';
 import { foldAll } from '../testing/fold-all.ts';
 import { testSession } from '../testing/random-log.ts';
+import { runs } from '../testing/runs.ts';
 import { item, TestLog } from '../testing/write-log.ts';
 import { Folder, fold, foldBatch } from './fold.ts';
 import type { FoldState } from './fold-state.ts';
@@ -20,8 +21,9 @@ function textLog(...chunks: readonly string[]): readonly LogRecord[] {
 }
 
 describe('snapshots', () => {
-  test('taken at each delta of a 20,000-delta part are each right afterwards', () => {
-    const chunks = Array.from({ length: 20_000 }, (_, index) => `${index} `);
+  const deltaCount = runs(20_000);
+  test(`taken at each of the ${deltaCount} deltas of a part are each right afterwards`, () => {
+    const chunks = Array.from({ length: deltaCount }, (_, index) => `${index} `);
     const folder = new Folder(testSession);
     const snapshots = textLog(...chunks).map((record) => {
       folder.add(record);

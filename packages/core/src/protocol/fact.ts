@@ -11,7 +11,14 @@ import type { Usage } from './usage.ts';
  * Something that happened. A fact carries the ids that it refers to and no content of parts, so it
  * can stay when the deltas around it are settled. Its turn and attempt are those of its record.
  */
-export type Fact = ItemFact | ResponseFact | RunFact | ToolFact | Snapshot | UnknownFact;
+export type Fact =
+  | ItemFact
+  | ResponseFact
+  | RunFact
+  | ToolFact
+  | GuardrailFact
+  | Snapshot
+  | UnknownFact;
 
 /** Facts about items. */
 export type ItemFact =
@@ -111,8 +118,8 @@ export type ToolFact =
       /** What the question is about, for example the real path of a file. An answer covers only this. */
       readonly judged?: string;
       /**
-       * The sub-agent that asks. `toolCallId` and `name` are then those of the question, and no call
-       * of this session has that id.
+       * The sub-agent or the guardrail that asks. `toolCallId` and `name` are then those of the
+       * question, and no call of this session has that id.
        */
       readonly from?: AskingAgent;
     }
@@ -132,6 +139,14 @@ export type ToolFact =
       readonly until?: number | 'session';
       /** The session of the sub-agent, if the answer was given there instead of here. */
       readonly answeredIn?: SessionId;
+    }
+  /** The call waits for a client that runs the tool and sends its output. */
+  | {
+      readonly type: 'tool_output_asked';
+      readonly toolCallId: ToolCallId;
+      readonly name: string;
+      /** The input for the client, if the user or a guardrail changed it. */
+      readonly input?: JsonValue;
     }
   | {
       readonly type: 'tool_execution_started';
@@ -171,7 +186,34 @@ export type ToolFact =
       readonly usage: Usage;
     };
 
-/** The sub-agent that asks a question, and the call that it asks about. */
+/** What a guardrail checks. */
+export type GuardrailPlace = 'input' | 'output' | 'tool_call';
+
+/** What a guardrail decided. `error`: it failed, and the run ends with an error. */
+export type GuardrailVerdict = 'pass' | 'stop' | 'change' | 'ask' | 'error';
+
+/** The verdict of a guardrail. A verdict on the log is not asked for again. */
+export interface GuardrailFact {
+  readonly type: 'guardrail_applied';
+  /** The name of the guardrail. */
+  readonly name: string;
+  readonly on: GuardrailPlace;
+  readonly verdict: GuardrailVerdict;
+  readonly reason?: string;
+  /** The item that was checked: an input, or the answer as it is after the verdict. */
+  readonly itemId?: ItemId;
+  /** The call that was checked. */
+  readonly toolCallId?: ToolCallId;
+  /** The item that requests contain instead of the input. Present if an input was changed. */
+  readonly replacedBy?: ItemId;
+  /** Replaces the input of the call, if the verdict changed it. */
+  readonly input?: JsonValue;
+}
+
+/**
+ * Who asks a question that no call of this session asks: a sub-agent, or a guardrail. The question of
+ * a guardrail about an item has its own id as `toolCallId`.
+ */
 export interface AskingAgent {
   /** The call of this session that runs the sub-agent. */
   readonly toolCallId: ToolCallId;
@@ -179,8 +221,10 @@ export interface AskingAgent {
   readonly agents: readonly string[];
   /** The session of the agent that asks. */
   readonly session: SessionId;
-  /** The input of the call that it asks about, as the model wrote it. */
+  /** The input of the call that it asks about, as the model wrote it, or as a guardrail changed it. */
   readonly input: JsonValue;
+  /** The item that a guardrail asks about. */
+  readonly itemId?: ItemId;
 }
 
 /** One attempt at a model request, in the session of a sub-agent. */

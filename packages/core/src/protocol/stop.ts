@@ -8,6 +8,8 @@ export type StopReason =
   | 'pause'
   | 'limit'
   | 'parked'
+  /** A guardrail stopped the run. */
+  | 'blocked'
   | 'aborted'
   | 'error'
   | 'unknown';

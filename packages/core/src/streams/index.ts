@@ -15,10 +15,11 @@ export {
 } from './sse.ts';
 export {
   approvalAnswerChunks,
+  hideCalls,
   isStepItem,
   pendingApprovalChunks,
   restateStep,
   stepsFrom,
-  waitsForApproval,
+  waitsForClient,
 } from './step-chunks.ts';
 export { encodeChunk, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';

@@ -6,7 +6,14 @@ import type { Fact } from '../protocol/fact.ts';
 import type { Part } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
 import type { Stop, StopReason } from '../protocol/stop.ts';
-import { beginChunks, streamKind, textChunks, toolInputEnd, wholeChunks } from './part-chunks.ts';
+import {
+  beginChunks,
+  hasCall,
+  streamKind,
+  textChunks,
+  toolInputEnd,
+  wholeChunks,
+} from './part-chunks.ts';
 import {
   approvalAnswerChunks,
   approvalRequestChunks,
@@ -82,6 +89,11 @@ function runFactChunks(
       return hasStep(before, turn) ? restateStep(after) : [{ type: 'start-step' }];
     case 'snapshot':
       return hasStep(before, turn) ? restateStep(after) : [];
+    case 'tool_output_asked': {
+      const { toolCallId, name: toolName, input } = fact;
+      const isChanged = input !== undefined && hasCall(after, toolCallId);
+      return isChanged ? [{ type: 'tool-input-available', toolCallId, toolName, input }] : [];
+    }
     case 'approval_asked':
       return approvalRequestChunks(after, fact);
     case 'approval_answered': {
@@ -174,6 +186,7 @@ const finishReasons: { readonly [Reason in StopReason]: FinishReason } = {
   pause: 'other',
   limit: 'other',
   parked: 'other',
+  blocked: 'content-filter',
   aborted: 'interrupted',
   error: 'error',
   unknown: 'other',

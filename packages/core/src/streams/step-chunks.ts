@@ -144,18 +144,37 @@ export function closedQuestionChunks(before: FoldState, after: FoldState): reado
 }
 
 /**
- * True if the run cannot continue without an approval. The AI SDK's client sends its answers after
- * a stream has ended, so the stream must end here.
+ * True if the run cannot continue without an approval, or without the output of a tool that the client
+ * runs. The AI SDK's client sends its answers after a stream has ended, so the stream must end here.
  */
-export function waitsForApproval({ run, asked, items }: FoldState): boolean {
-  const turn = asked[0]?.turn;
+export function waitsForClient({ run, asked, awaited, items }: FoldState): boolean {
+  const turn = asked[0]?.turn ?? awaited[0]?.turn;
   if (run === undefined || turn === undefined) return false;
+  // A guardrail asks about an item before the calls of the turn run.
+  if (asked.some(({ toolCallId, from }) => from?.toolCallId === toolCallId)) return true;
   const ours = toArray(items).filter((item) => item.turn === turn);
   if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
     return false;
   const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
   // A call whose sub-agent asks waits too.
   const settled = new Set<string>(asked.map((one) => one.from?.toolCallId ?? one.toolCallId));
+  for (const { toolCallId } of awaited) settled.add(toolCallId);
   for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
   return parts.every((part) => part.kind !== 'tool_call' || settled.has(part.toolCallId));
+}
+
+/**
+ * Restates calls that the client has run already. The AI SDK's client runs a tool again when its input
+ * is available again, so the input is sent as if it streamed.
+ */
+export function hideCalls(
+  chunks: readonly UiChunk[],
+  calls: ReadonlySet<string>,
+): readonly UiChunk[] {
+  if (calls.size === 0) return chunks;
+  return chunks.map((chunk): UiChunk => {
+    if (chunk.type !== 'tool-input-available' || !calls.has(chunk.toolCallId)) return chunk;
+    const { toolCallId, input } = chunk;
+    return { type: 'tool-input-delta', toolCallId, inputTextDelta: JSON.stringify(input) };
+  });
 }

@@ -98,7 +98,9 @@ type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 /** `id` is the id of the tool call, as in every tool event. */
 type AsEvent<F> = F extends { readonly toolCallId: ToolCallId }
   ? Omit<F, 'toolCallId'> & { readonly id: ToolCallId }
-  : F;
+  : F extends { readonly toolCallId?: ToolCallId }
+    ? Omit<F, 'toolCallId'> & { readonly id?: ToolCallId }
+    : F;
 
 /** A fact that becomes an event without the state. */
 export type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;

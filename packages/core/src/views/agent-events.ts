@@ -65,7 +65,7 @@ function factEvent(head: EventHead, fact: Fact, after: FoldState): AgentEvent {
 export function ordinaryFactEvent(fact: OrdinaryFact): FactEvent {
   if (!('toolCallId' in fact)) return fact;
   const { toolCallId: id, ...rest } = fact;
-  return { ...rest, id };
+  return { ...rest, id } as FactEvent;
 }
 
 function messageOf(

@@ -172,6 +172,11 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     from: { toolCallId: id, agents: ['desk'], session: sessionId('s3'), input: tricky },
     id,
   },
+  guardrail_applied: {
+    ...{ type: 'guardrail_applied', name: 'no-cards', on: 'tool_call', verdict: 'change' },
+    ...{ reason: 'a card', itemId: itemId('i1'), replacedBy: itemId('i2'), input: tricky, id },
+  },
+  tool_output_asked: { type: 'tool_output_asked', name: 'form', input: tricky, id },
   approval_answered: {
     type: 'approval_answered',
     name: 'read',

@@ -10,7 +10,7 @@ import type {
   StoreTransaction,
 } from '../storage/record-store.ts';
 import type { CommandRow, ProcessIdentity, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { fromColumns, hasWork, type SessionColumns, toColumns } from '../storage/session-row.ts';
+import { decodeSessionRow, encodeSessionRow, hasWork } from '../storage/session-row.ts';
 import {
   blobPieceBytes,
   blobPieces,
@@ -206,7 +206,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
 
   putSession(row: SessionRow): void {
     const values = [row.session, row.made, Number(row.isClosed), Number(hasWork(row))];
-    const columns = JSON.stringify(toColumns(row));
+    const columns = encodeSessionRow(row);
     this.#run(
       'INSERT OR REPLACE INTO millrace_sessions VALUES (?, ?, ?, ?, ?)',
       ...values,
@@ -376,7 +376,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
 }
 
 function toSessionRow({ columns, incarnation: number }: Row): SessionRow {
-  return fromColumns(JSON.parse(String(columns)) as SessionColumns, Number(number));
+  return decodeSessionRow(String(columns), Number(number));
 }
 
 function storageError(error: unknown): Error {

@@ -1,10 +1,13 @@
+import type { OptionNames } from '@millrace/core';
 import type { Bus } from '../contract/bus.ts';
 import { type Clock, systemClock } from '../contract/clock.ts';
+import type { Log } from '../contract/log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
 import type { OnCommitPoint, RecordStore } from '../storage/record-store.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
+import { assertNames } from './check-options.ts';
 import { GroupCommit } from './commit-queue.ts';
-import { type LeaseClock, LeaseJudge } from './lease-clock.ts';
+import { type LeaseClock, LeaseJudge, processClock } from './lease-clock.ts';
 import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';
 
@@ -22,16 +25,43 @@ export interface LocalLogOptions extends StoreLogOptions {
    * no bus.
    */
   readonly bus?: Bus | undefined;
+  /**
+   * Whether the process that holds a lease is alive. Undefined if that is unknown: its lease then expires
+   * by time. Default: unknown.
+   */
+  readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
   /** For tests: called at each commit point, for example to kill the process there. Default: none. */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
-/** How a local log judges leases. */
+/** How a local log judges leases if the caller gives no `clock`. */
 interface LocalLeaseOptions {
-  /** Used if the caller gives no `clock`. */
   readonly leaseClock: LeaseClock;
-  /** Whether another process still runs. Default: not known. */
-  readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
+}
+
+/** Options of `storeLog`. */
+export type StoreLogSettings = Omit<LocalLogOptions, 'onPoint'>;
+
+const settingNames: OptionNames<StoreLogSettings> = {
+  clock: true,
+  commitIntervalMs: true,
+  bus: true,
+  process: true,
+  isAlive: true,
+};
+
+/**
+ * Creates a log on a synchronous store. The log decides; the store only keeps rows and records.
+ *
+ * @example
+ * const log = storeLog(new AcmeStore('sessions.acme'));
+ */
+export function storeLog(store: RecordStore, settings: StoreLogSettings = {}): Log {
+  assertNames('storeLog', settings, settingNames);
+  const { clock, commitIntervalMs, bus, process, isAlive } = settings;
+  // Who else uses the store is not known, so each log has a clock of its own.
+  const leaseClock = { ...processClock, id: crypto.randomUUID() };
+  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive, leaseClock });
 }
 
 const defaultCommitIntervalMs = 2;

@@ -1,5 +1,5 @@
 import { isMillraceError } from '@millrace/core';
-import { LogError } from '../contract/log-error.ts';
+import { LogError, type LogErrorCode } from '../contract/log-error.ts';
 import {
   type IdbDatabase,
   type IdbKey,
@@ -188,12 +188,17 @@ const meanings: Readonly<Record<string, string>> = {
   SecurityError: 'the browser forbids storage for this page; allow site data',
 };
 
+const codes: Readonly<Record<string, LogErrorCode>> = {
+  QuotaExceededError: 'storage_full',
+  VersionError: 'too_new',
+};
+
 /** Converts any error into a `LogError`. */
 function storageError(error: unknown, database: string): Error {
   if (isMillraceError(error)) return error;
   const { name = '', message = String(error) } = error as Partial<Error>;
   const why = meanings[name] ?? 'the browser reported an error; try again';
-  const code = name === 'VersionError' ? 'too_new' : 'storage';
+  const code = codes[name] ?? 'storage';
   const text = `Cannot use the log ${database} in IndexedDB: ${why} (${name}: ${message})`;
   return new LogError(code, text, { database }, { cause: error });
 }

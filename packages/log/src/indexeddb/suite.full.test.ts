@@ -97,7 +97,7 @@ describe('the storage of the site', () => {
     const control = await site?.newCDPSession(tab);
     const origin = 'http://localhost';
     await control?.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1_000_000 });
-    expect(await call(tab, 'fill')).toMatch(/^storage: .*the storage of this site is full/);
+    expect(await call(tab, 'fill')).toMatch(/^storage_full: .*the storage of this site is full/);
     await control?.send('Storage.overrideQuotaForOrigin', { origin });
     expect(await call(tab, 'fill')).toBe('stored');
   });

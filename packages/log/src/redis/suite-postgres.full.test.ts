@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { PostgresStoreLog } from '../postgres/postgres-log.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
@@ -45,7 +46,7 @@ const postgres: LogSubject = {
 /**
  * Each run needs hundreds of transactions. A thousand runs would take longer than all other tests.
  */
-const numRuns = Number(process.env['MILLRACE_POSTGRES_RUNS'] ?? 60);
+const numRuns = runs(60);
 
 needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
   beforeAll(async () => {

@@ -1,5 +1,6 @@
 import {
   type BeginPart,
+  type DraftRecord,
   emptyState,
   type Fact,
   findItem,
@@ -28,12 +29,12 @@ export async function redact(
   reason?: string,
 ): Promise<void> {
   assertReason(reason, session);
-  const fact = {
-    type: 'item_redacted',
-    itemId: item,
-    ...(reason === undefined ? {} : { reason }),
-  } as const;
-  const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
+  const redacted = (itemId: ItemId): DraftRecord => {
+    const why = reason === undefined ? {} : { reason };
+    return { turn: 0, attempt: 0, fact: { type: 'item_redacted', itemId, ...why } };
+  };
+  // Throws for a reason that no reader could decode, before anything changes.
+  readableDrafts([redacted(item)], session);
   await context.commits.run(
     (tx) => {
       const row = requireSession(tx, session);
@@ -42,7 +43,10 @@ export async function redact(
       if (standing === 'unknown') throw unknownItem(session, item);
       if (standing === 'open') throw unfinishedItem(session, item);
       const blobs = tx.blobsOf(session);
-      tx.replace(session, 1, row.through, withoutItemContent(records, item));
+      const all = [item, ...replacementsOf(records, item)];
+      const drafts = readableDrafts(all.map(redacted), session);
+      const left = all.reduce<readonly LogRecord[]>(withoutItemContent, records);
+      tx.replace(session, 1, row.through, left);
       // No reader has an item of a superseded attempt, and the fold could not resolve a fact about
       // it.
       const redactionFacts = standing === 'superseded' ? [] : drafts;
@@ -65,14 +69,21 @@ function unfinishedItem(session: SessionId, item: ItemId): LogError {
   return new LogError('bad_records', message, { session, item });
 }
 
+/** The items that requests contain instead of this one, because guardrails changed it. */
+function replacementsOf(records: readonly LogRecord[], item: ItemId): readonly ItemId[] {
+  return records.flatMap(({ fact }) =>
+    fact?.type === 'guardrail_applied' && fact.itemId === item ? (fact.replacedBy ?? []) : [],
+  );
+}
+
 /** Removes the item's deltas, its entries in snapshots, and the copies of its content in facts. */
 function withoutItemContent(records: readonly LogRecord[], item: ItemId): readonly LogRecord[] {
   const parts = new Set(records.flatMap((record) => partsOf(record, item)));
   const calls = new Set(records.flatMap((record) => callsOf(record, item)));
-  // Questions of the sub-agents that these calls run.
+  // Questions of the sub-agents that these calls run, and of guardrails about the item.
   for (const { fact } of records)
-    if (fact?.type === 'approval_asked' && fact.from && calls.has(fact.from.toolCallId))
-      calls.add(fact.toolCallId);
+    if (fact?.type === 'approval_asked' && fact.from)
+      if (calls.has(fact.from.toolCallId) || fact.from.itemId === item) calls.add(fact.toolCallId);
   return records.flatMap((record): LogRecord | readonly LogRecord[] => {
     const { delta, fact } = record;
     if (delta !== undefined)
@@ -148,12 +159,18 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
     case 'approval_asked':
     case 'approval_answered':
       return calls.has(fact.toolCallId) ? withoutApprovalReason(fact) : fact;
+    case 'tool_output_asked':
+      return calls.has(fact.toolCallId) ? withoutInput(fact) : fact;
     case 'compacted':
       return fact.itemIds.includes(item) ? withoutSummary(fact) : fact;
     case 'response_finished':
       return fact.itemId === item && fact.details !== undefined ? withoutOther(fact) : fact;
     case 'command_queued':
-      return { ...fact, command: redactCommand(fact.command, item) };
+      return { ...fact, command: redactCommand(fact.command, item, calls) };
+    case 'guardrail_applied':
+      return fact.itemId === item || (fact.toolCallId && calls.has(fact.toolCallId))
+        ? withoutVerdictContent(fact)
+        : fact;
     default:
       return fact;
   }
@@ -182,12 +199,25 @@ function withoutApprovalReason(fact: Approval): Fact {
  * Redacts a command. A command for this item keeps only its type and item id. A command with
  * several items loses this one.
  */
-function redactCommand(command: JsonObject, item: ItemId): JsonObject {
+function redactCommand(command: JsonObject, item: ItemId, calls: ReadonlySet<string>): JsonObject {
   if (command['itemId'] === item) return bareCommand(command);
+  const { toolCallId } = command;
+  if (command['type'] === 'tool_output' && typeof toolCallId === 'string' && calls.has(toolCallId))
+    return { type: 'tool_output', toolCallId };
   const { items } = command;
   if (!Array.isArray(items)) return command;
   const isOther = (one: JsonValue) => (one as { readonly id?: JsonValue } | null)?.id !== item;
   return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
+}
+
+function withoutInput({ input: _, ...fact }: Extract<Fact, { type: 'tool_output_asked' }>): Fact {
+  return fact;
+}
+
+type Verdict = Extract<Fact, { type: 'guardrail_applied' }>;
+
+function withoutVerdictContent({ reason: _said, input: _changed, ...fact }: Verdict): Fact {
+  return fact;
 }
 
 /** Keeps only the command's type and item id. */

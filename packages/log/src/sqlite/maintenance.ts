@@ -4,7 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
-import { backupIncarnation } from './lineage.ts';
+import { backupIncarnation } from './file/lineage.ts';
 import { singleValue } from './schema.ts';
 
 /** Pages freed per step. Other processes can write between two steps. */

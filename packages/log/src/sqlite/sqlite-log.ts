@@ -5,7 +5,7 @@ import { LogError } from '../contract/log-error.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { currentProcess, isProcessAlive, machineClock } from '../storage/process-identity.ts';
-import type { RewindEvent, RewindReason } from './lineage.ts';
+import type { RewindEvent, RewindReason } from './file/lineage.ts';
 import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -91,7 +91,7 @@ const explanations: Readonly<Record<RewindReason, string>> = {
   restored: 'a backup was opened',
 };
 
-/** The default of `onRewound`. Whoever opens a backup knows that it is one. */
+/** The default of `onRewound`. A backup is opened on purpose, so it needs no warning. */
 function warn({ path, reason }: RewindEvent): void {
   if (reason === 'restored') return;
   const message = `The log at ${path} was rewound: ${explanations[reason]}. It has a new incarnation, and clients read it again`;

@@ -22,8 +22,8 @@ import {
   toSqliteColumns,
 } from './checked-rows.ts';
 import { ChunkTable } from './chunk-table.ts';
-import { HighWaterMark } from './high-water-mark.ts';
-import { checkLineage, type RewindEvent, renewIncarnation } from './lineage.ts';
+import { HighWaterMark } from './file/high-water-mark.ts';
+import { checkLineage, type RewindEvent, renewIncarnation } from './file/lineage.ts';
 import { checkpoint, copyDatabase, vacuum } from './maintenance.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { noWrites, PendingWrites } from './pending-writes.ts';

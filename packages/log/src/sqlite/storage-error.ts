@@ -1,6 +1,6 @@
 import { isMillraceError } from '@millrace/core';
 import { LogError, type LogErrorCode } from '../contract/log-error.ts';
-import { readErrorOf } from './read-error.ts';
+import { readErrorOf } from './file/read-error.ts';
 
 type Meaning = readonly [LogErrorCode, string];
 

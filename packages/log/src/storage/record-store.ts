@@ -3,33 +3,44 @@ import type { SessionFilter } from '../contract/session-info.ts';
 import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
 /**
- * Raw synchronous storage of rows and records. Implemented by the memory store and the SQLite
- * store.
+ * Raw synchronous storage of rows and records. The log on top of it decides: leases, offsets, fencing,
+ * settling. A store never looks into a row. `storeLog` creates the log.
  */
 export interface RecordStore extends StoreReader {
   /** Runs `work` in a transaction. Nothing is stored if it throws. */
   transact<T>(work: (tx: StoreTransaction) => T): T;
   /** Calls the listener when another process may have written. Returns a function that stops it. */
   watch(listener: () => void): () => void;
+  /** Closes the store. The log calls it once, when it is closed itself. */
   close(): void;
 }
 
+/** Which session rows `sessions` returns. */
 export interface SessionRowFilter extends Omit<SessionFilter, 'isWaiting'> {
   /** Only sessions with open runs, open turns or queued commands. */
   readonly hasWork?: boolean | undefined;
 }
 
+/** The reads of a store. Inside a transaction they return what the transaction wrote. */
 export interface StoreReader {
+  /** The row of a session, as it was last put. */
   session(session: SessionId): SessionRow | undefined;
-  /** Sorted by id. */
+  /**
+   * The rows that match, sorted by the code points of their ids: those after the id `after`, at most
+   * `limit`.
+   */
   sessions(filter: SessionRowFilter): Iterable<SessionRow>;
+  /** The row of a producer, as it was last put. */
   producer(session: SessionId, producer: string): ProducerRow | undefined;
+  /** The row of a command, as it was last put. */
   command(session: SessionId, key: string): CommandRow | undefined;
   /**
    * The records after an offset, in order, up to about `maxBytes`. Contains at least one record if
-   * there is one.
+   * there is one. A page must not end inside a range that a snapshot covers: it continues to the end of
+   * the range.
    */
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
+  /** The bytes of a blob. */
   blob(hash: string): Uint8Array | undefined;
   /** The bytes from `start` to `end`, without the one at `end`. */
   blobSlice(hash: string, start: number, end: number): Uint8Array | undefined;
@@ -39,22 +50,29 @@ export interface StoreReader {
 
 /** The numbers that the store gives to a new session. */
 export interface NewSessionNumbers {
+  /** The generation number. It is higher than that of every session before. */
   readonly made: number;
+  /** The incarnation of the store. */
   readonly incarnation: number;
 }
 
+/** The writes of a store. All of them are stored together, or none. */
 export interface StoreTransaction extends StoreReader {
   /** Returns a higher number each time. A number is never used again, even after deletions. */
   nextEpoch(): number;
   /** The numbers of a new session: a generation number like `nextEpoch`, and the store's incarnation. */
   nextSession(): NewSessionNumbers;
+  /** Stores the row of a session, new or not. */
   putSession(row: SessionRow): void;
+  /** Stores the row of a producer, new or not. */
   putProducer(row: ProducerRow): void;
+  /** Stores the row of a command, new or not. */
   putCommand(session: SessionId, key: string, row: CommandRow): void;
-  /** Appends records after the existing ones. */
+  /** Appends records after the existing ones. Offsets can have gaps. */
   insert(session: SessionId, records: readonly LogRecord[]): void;
   /** Replaces the records from `first` to `last`, both included. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
+  /** Deletes the row of a session with its records, producers and commands. Blobs stay. */
   deleteSession(session: SessionId): void;
   /**
    * Stores the blob if it is new. Each call adds a hold, which the next record that references the

@@ -84,6 +84,7 @@ function withoutWork(work: readonly string[], done: string): readonly string[] {
   return work.filter((one) => one !== done);
 }
 
+/** True if the session has open runs, open turns or queued commands. */
 export function hasWork({ isClosed, openWork, queuedCommands }: SessionRow): boolean {
   return !isClosed && (openWork.length > 0 || queuedCommands > 0);
 }
@@ -91,6 +92,19 @@ export function hasWork({ isClosed, openWork, queuedCommands }: SessionRow): boo
 /** True if no run and no turn is open. */
 export function isIdle({ openWork }: SessionRow): boolean {
   return openWork.length === 0;
+}
+
+/**
+ * Encodes a session row as text. `JSON.stringify` alone would lose the lease of a workflow, which never
+ * expires.
+ */
+export function encodeSessionRow(row: SessionRow): string {
+  return JSON.stringify(toColumns(row));
+}
+
+/** Decodes the text that `encodeSessionRow` wrote. `incarnation` is the one that the store has now. */
+export function decodeSessionRow(text: string, incarnation: number): SessionRow {
+  return fromColumns(JSON.parse(text) as SessionColumns, incarnation);
 }
 
 /** A session as database columns. */

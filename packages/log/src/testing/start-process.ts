@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { childEnv } from '../../../core/src/testing/runs.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -23,7 +24,7 @@ export interface ChildProgram {
 
 interface StartOptions {
   readonly args?: readonly string[];
-  /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
+  /** Folder for compiled code, which makes repeated starts faster. Default: that of the test run. */
   readonly codeCache?: string;
   readonly onMessage: (value: unknown) => void;
 }
@@ -33,7 +34,7 @@ export function startProcess(program: URL, options: StartOptions): ChildProgram 
   const flags = ['--conditions=@millrace/source'];
   const cached = codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache };
   const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...cached },
+    env: { ...childEnv(), ...cached },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   // A killed process no longer reads its input.

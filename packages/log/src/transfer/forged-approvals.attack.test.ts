@@ -73,17 +73,20 @@ test('attack: no imported approval lasts', async () => {
   expect(JSON.stringify(records)).not.toContain('until');
 });
 
-test('attack: a queued command approves nothing', async () => {
-  const drafts = [turnStarted(1), ...answer(1, ['a'])];
-  const { types } = await imported(drafts, ['approve']);
-  expect(types).not.toContain('command_queued');
-  const denied = await imported(drafts, ['deny']);
-  expect(denied.types).toContain('command_queued');
-  const key = 'key of approve';
-  const consumed = at(0, { type: 'command_consumed', key });
-  const used = await imported([consumed, ...drafts], ['approve']);
-  expect(used.types).toContain('command_queued');
-});
+test.for(['approve', 'deny', 'message', 'abort', 'compact', 'revoke', 'unknown'])(
+  'attack: a queued command of type %s is not imported, so nobody runs it',
+  async (type) => {
+    const drafts = [turnStarted(1), ...answer(1, ['a'])];
+    const { types, target } = await imported(drafts, [type]);
+    expect(types).not.toContain('command_queued');
+    expect(await target.submit(session, { type: 'abort' }, `key of ${type}`)).toMatchObject({
+      isRepeat: false,
+    });
+    const consumed = at(0, { type: 'command_consumed', key: `key of ${type}` });
+    const used = await imported([consumed, ...drafts], [type]);
+    expect(used.types).toContain('command_queued');
+  },
+);
 
 test.for([[[started]], [[started, other]], [[ended, started]]] as const)(
   'attack: an imported run ends: %j',

@@ -5,6 +5,7 @@ import {
   foldBatch,
   type LogRecord,
   type SessionId,
+  type Snapshot,
   sessionId,
   validate,
 } from '@millrace/core';
@@ -22,9 +23,9 @@ export interface ImportOptions {
   readonly into?: string | undefined;
   /**
    * Whether the lines come from a log of yours, for example to move sessions to another store. Then
-   * approvals and an unfinished run are kept. Otherwise open and lasting approvals are removed, and
-   * an unfinished run ends, because they would let calls run that nobody here approved. Default:
-   * false.
+   * approvals, queued commands and an unfinished run are kept. Otherwise open and lasting approvals
+   * and queued commands are removed, and an unfinished run ends, because they would let calls run
+   * that nobody here approved. Default: false.
    */
   readonly isTrusted?: boolean | undefined;
 }
@@ -119,6 +120,10 @@ class RecordValidator {
   readonly #through: number;
   readonly #holes: Map<number, number>;
   readonly #keys = new Set<string>();
+  /** The turns with deltas, with a snapshot, and with an end. */
+  readonly #withDeltas = new Set<number>();
+  readonly #settled = new Set<number>();
+  readonly #finished = new Set<number>();
   #state: FoldState;
   /** The offset that the next record must have. */
   #next: number;
@@ -134,15 +139,25 @@ class RecordValidator {
   take(record: LogRecord): void {
     this.#assertPlace(record);
     this.#assertKey(record);
-    if (record.fact?.type === 'snapshot') this.#assertCovers(record.offset, record.fact.covers);
+    if (record.fact?.type === 'snapshot') this.#assertCovers(record, record.fact);
     // Only stores write snapshots, so the rules for writers do not cover them. The fold does.
     else validate(this.#state, record);
     this.#fold(record);
+    this.#trackTurn(record);
     this.#next = this.#after(record.offset);
   }
 
-  /** Throws if records are missing at the end. */
+  /** Throws if records are missing at the end, or if a snapshot is of a turn that has no end. */
   end(): void {
+    for (const turn of this.#settled)
+      if (!this.#finished.has(turn))
+        throw new BadLineError(
+          `turn ${turn} has a snapshot, but it has not finished`,
+          'bad_records',
+          {
+            turn,
+          },
+        );
     if (this.#next <= this.#through)
       throw new BadLineError(`the file ends before offset ${this.#next} of ${this.#through}`);
   }
@@ -169,9 +184,23 @@ class RecordValidator {
     this.#keys.add(fact.key);
   }
 
-  #assertCovers(offset: number, [, last]: readonly [number, number]): void {
-    if (last !== offset)
-      throw new BadLineError('its snapshot covers offsets after it', 'bad_records', { offset });
+  /**
+   * A snapshot replaces all deltas of its turn. Beside other deltas it would show one content to
+   * readers of events and another to those who fold the records.
+   */
+  #assertCovers({ offset, turn }: LogRecord, { covers: [, last] }: Snapshot): void {
+    const refused = (why: string) =>
+      new BadLineError(`its snapshot ${why}`, 'bad_records', { offset });
+    if (last !== offset) throw refused('covers offsets after it');
+    if (this.#withDeltas.has(turn) || this.#settled.has(turn))
+      throw refused('does not cover all deltas of its turn before it');
+  }
+
+  #trackTurn({ turn, fact, delta }: LogRecord): void {
+    // Unknown deltas have no content, and stay beside a snapshot.
+    if (delta !== undefined && delta.type !== 'unknown') this.#withDeltas.add(turn);
+    if (fact?.type === 'snapshot') this.#settled.add(turn);
+    if (fact?.type === 'turn_finished') this.#finished.add(turn);
   }
 
   #fold(record: LogRecord): void {

@@ -5,8 +5,9 @@ import { type Fact, type LogRecord, type RunId, recordVersion } from '@millrace/
  * The file may come from somebody else, and its approvals are not those of this user:
  *
  * - The questions and answers of unfinished turns are removed. Their calls are decided on again.
+ * - The verdicts of guardrails in unfinished turns are removed. Their content is checked again.
  * - No answer lasts: `until` is removed.
- * - Queued commands that approve a call are removed.
+ * - Queued commands are removed: approvals, and messages that a worker would answer.
  * - An unfinished run ends with the stop reason `aborted`, so that no process continues it by itself.
  *
  * Items and their content stay the same.
@@ -15,13 +16,13 @@ export function withoutApprovals(
   records: readonly LogRecord[],
   through: number,
 ): { readonly records: readonly LogRecord[]; readonly through: number } {
-  const { turn, finishes, run, approvals } = openWork(records);
+  const { turn, finishes, run, queued } = openWork(records);
   const isOver = (of: number, index: number) => of !== turn && (finishes.get(of) ?? -1) > index;
   const kept = records.flatMap((record, index): readonly LogRecord[] => {
     const { fact } = record;
     if (fact === undefined) return [record];
-    if (fact.type === 'command_queued') return approvals.has(fact.key) ? [] : [record];
-    if (!isApproval(fact)) return [record];
+    if (fact.type === 'command_queued') return queued.has(fact.key) ? [] : [record];
+    if (!isApproval(fact) && fact.type !== 'guardrail_applied') return [record];
     if (!isOver(record.turn, index)) return [];
     return fact.type === 'approval_answered' ? [{ ...record, fact: withoutUntil(fact) }] : [record];
   });
@@ -36,8 +37,8 @@ interface OpenWork {
   /** The index of the last record that finishes each turn. */
   readonly finishes: ReadonlyMap<number, number>;
   readonly run: RunId | undefined;
-  /** The keys of queued commands that approve a call. */
-  readonly approvals: ReadonlySet<string>;
+  /** The keys of commands that no driver has handled. */
+  readonly queued: ReadonlySet<string>;
 }
 
 /** Follows the records in the order in which the agent loop folds them. */
@@ -45,7 +46,7 @@ function openWork(records: readonly LogRecord[]): OpenWork {
   let turn: number | undefined;
   let run: RunId | undefined;
   const finishes = new Map<number, number>();
-  const approvals = new Set<string>();
+  const queued = new Set<string>();
   for (const [index, { fact, turn: of }] of records.entries()) {
     switch (fact?.type) {
       case 'turn_started':
@@ -62,15 +63,15 @@ function openWork(records: readonly LogRecord[]): OpenWork {
         if (run === fact.runId) run = undefined;
         break;
       case 'command_queued':
-        if (fact.command['type'] === 'approve') approvals.add(fact.key);
+        queued.add(fact.key);
         break;
       case 'command_consumed':
-        approvals.delete(fact.key);
+        queued.delete(fact.key);
         break;
       default:
     }
   }
-  return { turn, finishes, run, approvals };
+  return { turn, finishes, run, queued };
 }
 
 type Answer = Extract<Fact, { type: 'approval_answered' }>;

@@ -11,8 +11,8 @@ import {
   type UsageInput,
   UserError,
 } from '@openai/agents';
-import { toModelRequest } from '../request/to-model-request.ts';
 import { assertKnownOptions } from '../known-options.ts';
+import { toModelRequest } from '../request/to-model-request.ts';
 import { toResponse } from '../response/to-response.ts';
 import { FoldedAnswer } from './answer.ts';
 import { retryAdvice, toSdkError } from './model-failure.ts';

@@ -4,15 +4,15 @@ import { toDetails } from '../answer/reported-details.ts';
 import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
+import { ErrorBuilder, secretsOf } from '../errors/error-builder.ts';
 import { withCost } from '../models/cost-of.ts';
 import { modelInfo } from '../models/known-traits.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { closeParts } from '../provider/close-parts.ts';
-import { createProvider } from '../provider/create-provider.ts';
+import { providerOf } from '../provider/create-provider.ts';
 import type { Clock } from '../transport/clock.ts';
 import { createTransport, type Transport } from '../transport/transport-options.ts';
 import { assertProviderOptions, mergeHeaders } from '../wire/api-options.ts';
-import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
 import { bodyLength, completeUsage, textLength } from '../wire/response-end.ts';
 import { failureOf, toHeaders } from './errors.ts';
 import { type AiSdkModel, callModel, type StreamPart, type StreamResult } from './model.ts';
@@ -42,7 +42,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
     // An environment variable that is not set gives undefined.
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
-  return createProvider(
+  return providerOf(
     model.provider,
     model.modelId,
     (request, context) =>

@@ -3,7 +3,7 @@ import type { Delta } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
-import { createProvider } from '../provider/create-provider.ts';
+import { providerOf } from '../provider/create-provider.ts';
 import { limitConcurrency } from '../provider/limit-concurrency.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
 import { scriptedSubject as scripted, wireSubject } from '../testing/conformance/subjects.ts';
@@ -243,7 +243,7 @@ describe('a provider that violates the contract fails the cases:', () => {
 
   test('a stream that the reader cannot leave while it stalls', async () => {
     const uncloseable: Wrapped = (provider) =>
-      createProvider(provider.id, provider.model, async function* (request, context) {
+      providerOf(provider.id, provider.model, async function* (request, context) {
         yield* provider.stream(request, context);
       });
     expect(await failing(uncloseable)).toEqual([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { someOf } from '../../../core/src/testing/runs.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { outcomeOf } from '../testing/outcome.ts';
 import { casesOf, play } from '../testing/play.ts';
@@ -8,7 +9,7 @@ describe.each(wireTable)('law 6, $wire: a response cut before its terminal signa
   test.each(casesOf(under.wire))(
     '$name is not a success after any event',
     async ({ name, lines }) => {
-      for (let count = 0; count < lines.length; count++) {
+      for (const count of someOf([...lines.keys()])) {
         const kept = lines.slice(0, count);
         const expected = under.read(kept);
         const bytes = frameRecording(under.wire, kept, { done: false });

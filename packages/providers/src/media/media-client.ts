@@ -2,6 +2,7 @@ import { type JsonObject, noUsage, type OptionNames, type Usage } from '@millrac
 import type { MediaCallOptions, MediaRetries } from '../contract/media.ts';
 import type { ModelInfo } from '../contract/model-info.ts';
 import { ProviderError } from '../contract/provider-error.ts';
+import { ErrorBuilder, readFailure, secretsOf } from '../errors/error-builder.ts';
 import { errorReportIn } from '../errors/error-report.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
@@ -18,7 +19,6 @@ import {
   type TransportOptions,
 } from '../transport/transport-options.ts';
 import { type ApiOptions, assertProviderOptions } from '../wire/api-options.ts';
-import { ErrorBuilder, readFailure, secretsOf } from '../wire/error-builder.ts';
 import { optionsFor } from '../wire/provider-options.ts';
 
 /** Options of every model that does not chat. */

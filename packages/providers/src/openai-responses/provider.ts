@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
-import { createProvider } from '../provider/create-provider.ts';
+import { providerOf } from '../provider/create-provider.ts';
 import { responsesCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -66,7 +66,7 @@ export function openaiResponses(given: ResponsesOptions): Provider {
 function continued(provider: Provider, stored: ContinuedRequests | undefined): Provider {
   if (stored === undefined) return provider;
   const { id, model, stream } = provider;
-  const again = createProvider(id, model, (request, context) =>
+  const again = providerOf(id, model, (request, context) =>
     stored.streamAgainIfLost(stream, request, context),
   );
   return { ...provider, ...again };

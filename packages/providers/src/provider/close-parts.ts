@@ -3,6 +3,10 @@ import type { Delta, DeltaWriter, PartId, PartKind, RetractReason } from '@millr
 /**
  * Closes the open parts of a response that was cut off. Text, reasoning and media stay as partial;
  * incomplete calls and values are retracted.
+ *
+ * @example
+ * closeParts(writer, signal?.aborted ? 'aborted' : 'cut');
+ * yield { deltas: writer.take(), end };
  */
 export function closeParts(writer: DeltaWriter, reason: RetractReason): void {
   for (const part of writer.open) {

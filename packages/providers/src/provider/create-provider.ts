@@ -2,9 +2,37 @@ import { encodeTranscript, type JsonObject } from '@millrace/core';
 import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts';
+import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
 
-/** Creates a provider from a stream function. `complete` is derived from it. */
+/**
+ * Creates a provider from a stream function, for an API that this package does not know. `complete` is
+ * derived from it. The signal of the context is also aborted when the reader leaves the stream.
+ * `conformanceCases` of `@millrace/providers/conformance` check the result.
+ *
+ * @example
+ * const echo = createProvider('echo', 'echo-1', async function* (request, { item, ids }) {
+ *   const { id: itemId, turn, attempt } = item;
+ *   const writer = new DeltaWriter({ itemId, turn, attempt, ids });
+ *   const text = writer.text();
+ *   text.append(`${request.items.length} items`);
+ *   text.commit();
+ *   yield { deltas: writer.take(), end: { stop: { reason: 'stop' }, usage: noUsage } };
+ * });
+ */
 export function createProvider(
+  id: string,
+  model: string,
+  stream: Stream,
+  describe?: Provider['describe'],
+  info?: ModelInfo,
+): Provider {
+  const leavable: Stream = (request, context) =>
+    abortOnReturn((returned) => stream(request, withAbortSignal(context, returned)));
+  return providerOf(id, model, leavable, describe, info);
+}
+
+/** Creates a provider from a stream that its reader can leave during a read. */
+export function providerOf(
   id: string,
   model: string,
   stream: Stream,

@@ -8,7 +8,7 @@ import type {
   StreamStep,
 } from '../contract/provider.ts';
 import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
-import { createProvider } from './create-provider.ts';
+import { providerOf } from './create-provider.ts';
 
 /**
  * A function that runs in place of a provider's stream. It can call `next`, observe, change the
@@ -49,7 +49,7 @@ export type ProviderWrapper = (
  */
 export function wrapProvider(provider: Provider, wrapper: ProviderWrapper): Provider {
   const { id, model, stream, info } = provider;
-  return createProvider(
+  return providerOf(
     id,
     model,
     (request, context) =>

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, Stream, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
-import { createProvider, describeModelRequest } from '../provider/create-provider.ts';
+import { describeModelRequest, providerOf } from '../provider/create-provider.ts';
 import { type Clock, systemClock, waitFor } from '../transport/clock.ts';
 import { assertProviderOptions } from '../wire/api-options.ts';
 import { ResponsePlayback, scriptMistake } from './response-playback.ts';
@@ -79,7 +79,7 @@ export function scriptedProvider(
       });
     });
   const assertUsedUp = () => assertCount(script.length, calls.length);
-  const provider = createProvider(id, model, stream, describeModelRequest, info);
+  const provider = providerOf(id, model, stream, describeModelRequest, info);
   return { ...provider, calls, assertUsedUp };
 }
 

@@ -1,5 +1,6 @@
 import { type JsonObject, parseJson } from '@millrace/core';
 import { ProviderError } from '../contract/provider-error.ts';
+import { ErrorBuilder, readFailure, secretsOf } from '../errors/error-builder.ts';
 import {
   type Attachment,
   attachmentBytes,
@@ -12,7 +13,6 @@ import { isObject } from '../json/fields.ts';
 import { HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { Transport } from '../transport/transport-options.ts';
-import { ErrorBuilder, readFailure, secretsOf } from '../wire/error-builder.ts';
 
 /** The files API of one provider. */
 export interface FileApi {

@@ -3,7 +3,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
 import type { Attachment } from '../history/attachment.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
-import { createProvider } from '../provider/create-provider.ts';
+import { providerOf } from '../provider/create-provider.ts';
 import { checkRequest } from '../wire/check-request.ts';
 import { fileApis } from './file-apis.ts';
 import { type FileApi, type FileStorage, openStorage, uploadContentOf } from './file-storage.ts';
@@ -21,7 +21,7 @@ export function uploadingProvider(
   { api, ...options }: FilePlace,
 ): Provider {
   const requests = new UploadedRequests(uploads, fileApis[api](options));
-  const uploading = createProvider(provider.id, provider.model, (request, context) =>
+  const uploading = providerOf(provider.id, provider.model, (request, context) =>
     abortOnReturn((returned) =>
       streamWithUploads(provider, requests, request, withAbortSignal(context, returned)),
     ),

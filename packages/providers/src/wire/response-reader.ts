@@ -3,6 +3,7 @@ import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
+import { type FailedExchange, failureOf, responseError } from '../errors/response-error.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
@@ -14,7 +15,6 @@ import { SseReader } from '../transport/sse-reader.ts';
 import type { Transport } from '../transport/transport-options.ts';
 import { checkRequest } from './check-request.ts';
 import { completeUsage, textLength } from './response-end.ts';
-import { type FailedExchange, failureOf, responseError } from './response-error.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 import type { FrameReader, ReaderContext, Wire, WireReader } from './wire.ts';
 

@@ -8,7 +8,7 @@ import type {
   StreamStep,
 } from '../contract/provider.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
-import { createProvider } from '../provider/create-provider.ts';
+import { providerOf } from '../provider/create-provider.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import { waitFor } from '../transport/clock.ts';
 import { NetworkFailure } from '../transport/failures.ts';
@@ -29,7 +29,7 @@ import type { Wire } from './wire.ts';
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
   const { model, tokenCounter, windowSource } = wire;
-  const provider = createProvider(
+  const provider = providerOf(
     wire.provider,
     model,
     (request, context) =>

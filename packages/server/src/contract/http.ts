@@ -50,7 +50,10 @@ export interface HttpResponse {
 /** A request as the options `authorize` and `clientAddress` of `createServer` get it. */
 export interface IncomingRequest {
   readonly method: string;
-  /** The path below the base path, without the query. */
+  /**
+   * The path below the base path, without the query. Each segment is percent-encoded as
+   * `encodeURIComponent` does, however the client wrote it.
+   */
   readonly path: string;
   readonly headers: Headers;
   /** The address of the connection's other end. Undefined for `fetch`. */
@@ -63,7 +66,10 @@ export interface IncomingRequest {
 export interface RequestAccess {
   /** Identifies the user of your application. Limits apply per user. */
   readonly user: string;
-  /** Default: everything. */
+  /**
+   * Default: all agents, and the tasks that this user created. `{ kind: 'all' }` gives the rights of an
+   * operator, who can read all tasks, register agents and create tokens.
+   */
   readonly scope?: Scope | undefined;
   /** True to allow only reading. Default: false. */
   readonly isReadOnly?: boolean | undefined;

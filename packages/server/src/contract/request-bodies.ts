@@ -172,11 +172,22 @@ const commands = [
     input: jsonValueSchema.optional(),
     /**
      * Also approves later calls that match the same rule: until this time (ms since 1970), or for
-     * the rest of the session.
+     * the rest of the session. Refused together with `input`: the rule is about the model's input.
      */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
+  }).refine(({ input, until }) => input === undefined || until == null, {
+    path: ['until'],
+    error:
+      'it cannot be used together with input, because the rule is about the input of the model',
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
+  /** The output of a tool that the client runs, or the error with which it failed. */
+  closedObject({
+    type: z.literal('tool_output'),
+    ...call,
+    output: jsonValueSchema.optional(),
+    error: z.string().max(65_536).optional(),
+  }),
   closedObject({ type: z.literal('abort'), reason }),
   closedObject({ type: z.literal('compact') }),
   /**

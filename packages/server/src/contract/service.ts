@@ -73,6 +73,8 @@ export interface RequestMetadata {
   readonly key?: string | undefined;
   /** The trace that the work belongs to. */
   readonly trace?: TraceContext | undefined;
+  /** The user who owns a task that the request creates. Default: nobody. */
+  readonly owner?: string | undefined;
 }
 
 export interface TasksService {
@@ -97,6 +99,8 @@ export interface TasksService {
   /** Copies the task up to an item into a new task, in which an agent loop continues. */
   fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
+  /** Returns the user who owns a task. Undefined: nobody. Throws `not_found`. */
+  ownerOf(taskId: string): Promise<string | undefined>;
   /** Rebuilds a past model request of an agent loop from the log. */
   request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
   list(query: TaskQuery): Promise<ListPage<TaskSummary>>;
@@ -113,6 +117,7 @@ export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'termina
 
 export interface TaskQuery extends PageQuery {
   readonly agentId?: string | undefined;
+  readonly owner?: string | undefined;
   readonly status?: TaskStatus | undefined;
   /** The task's metadata must have all of these fields. */
   readonly metadata?: JsonObject | undefined;
@@ -209,10 +214,14 @@ export interface TrackerService {
   update(id: string, body: bodies.UpdateTracker): Promise<Tracker>;
 }
 
-/** The resources that a caller may access: all, those of one agent, or those of one task. */
+/**
+ * The resources that a caller may access: all, those of one agent, those of one task, or the tasks
+ * that one user of an application created. A user can use all agents.
+ */
 export type Scope =
   | { readonly kind: 'all' }
   | { readonly kind: 'agent'; readonly agentId: string }
+  | { readonly kind: 'user'; readonly user: string }
   | { readonly kind: 'task'; readonly taskId: string };
 
 /** What a caller may do: where, whether it may change something, and until when. */

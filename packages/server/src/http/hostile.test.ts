@@ -5,13 +5,13 @@ import { startTestServer, type TestServer } from '../testing/servers/test-server
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+  server = await startTestServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** Checks that the server still answers. */
-async function isStillUp(): Promise<void> {
-  const { status, json } = await server.request('/healthz');
+async function isStillUp(of = server): Promise<void> {
+  const { status, json } = await of.request('/healthz');
   expect([status, json]).toEqual([200, { status: 'healthy' }]);
 }
 
@@ -129,22 +129,29 @@ describe('a request head', () => {
 });
 
 describe('a slow client', () => {
+  // Only these tests: on a busy machine any request may take longer.
+  let impatient: TestServer;
+  beforeAll(async () => {
+    impatient = await startTestServer({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+  });
+  afterAll(() => impatient[Symbol.asyncDispose]());
+
   test('that delays the headers is disconnected with an error', async () => {
-    const { status, text } = await rawRequest(server.port, 'GET /healthz HTTP/1.1\r\nhost: loc');
+    const { status, text } = await rawRequest(impatient.port, 'GET /healthz HTTP/1.1\r\nhost: loc');
     expect(status).toBe(408);
     expect(text).toContain('"request_timeout"');
-    await isStillUp();
+    await isStillUp(impatient);
   });
 
   test('that delays the body is disconnected with an error', async () => {
-    const { status } = await rawRequest(server.port, `${jsonHead(100)}{"task_id"`);
+    const { status } = await rawRequest(impatient.port, `${jsonHead(100)}{"task_id"`);
     expect(status).toBe(408);
-    await isStillUp();
+    await isStillUp(impatient);
   });
 
   test('does not block others, even two hundred at once', async () => {
     const sockets = Array.from({ length: 200 }, () => {
-      const socket = connect(server.port, '127.0.0.1');
+      const socket = connect(impatient.port, '127.0.0.1');
       socket.on('error', () => {});
       socket.write('GET /healthz HTTP/1.1\r\nx-slow: ');
       return socket;
@@ -152,9 +159,9 @@ describe('a slow client', () => {
     const closed = sockets.map(
       (socket) => new Promise((resolve) => socket.on('close', resolve).resume()),
     );
-    await isStillUp();
+    await isStillUp(impatient);
     await Promise.all(closed);
-    await isStillUp();
+    await isStillUp(impatient);
   });
 });
 

@@ -31,11 +31,7 @@ export class HttpExchange {
   readonly #log: RequestLog;
   readonly #storage: ExchangeOptions['storage'];
 
-  constructor(
-    request: HttpRequest,
-    response: HttpResponse,
-    options: ExchangeOptions,
-  ) {
+  constructor(request: HttpRequest, response: HttpResponse, options: ExchangeOptions) {
     this.id = (++requests).toString(36).padStart(6, '0');
     this.request = request;
     this.response = response;

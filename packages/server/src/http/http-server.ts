@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
-import { type Authorize, type ClientAddress, callerOfToken } from './access/check-access.ts';
+import type { Authorize } from './access/authorized-user.ts';
+import { type ClientAddress, callerOfToken } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
 import { GuessLimit, RateLimit } from './access/rate-limit.ts';
 import { NodeListener } from './adapters/node-listener.ts';

@@ -122,6 +122,16 @@ export function readTarget(url: string, basePath: string): RequestTarget | undef
   return { path: path.slice(basePath.length) || '/', query: fields };
 }
 
+/** Returns the path in the one spelling of all paths that lead to the same route and parameters. */
+export function canonicalPath(path: string): string {
+  try {
+    return `/${stepsOf(path).map(decodeStep).map(encodeURIComponent).join('/')}`;
+  } catch {
+    // No route has a path that cannot be decoded.
+    return path;
+  }
+}
+
 /** Checks a base path, and returns it without a slash at its end. */
 export function checkBasePath(basePath: string): string {
   const path = basePath.replace(/\/$/, '');

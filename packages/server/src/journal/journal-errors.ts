@@ -36,7 +36,10 @@ export function journalError(taskId: string, error: unknown): unknown {
  * Why a command was consumed without an effect: its type is that of a later version or of another
  * program. A command must not wait for ever.
  */
-export function unknownCommand({ key, command }: Pick<QueuedCommand, 'key' | 'command'>): ErrorInfo {
+export function unknownCommand({
+  key,
+  command,
+}: Pick<QueuedCommand, 'key' | 'command'>): ErrorInfo {
   const type = JSON.stringify(command['type'] ?? null).slice(0, 200);
   const message = `Cannot handle command ${key}: an agent of this kind has no command of the type ${type}. Submit commands with the routes of the server`;
   return { code: 'unknown_command', message };

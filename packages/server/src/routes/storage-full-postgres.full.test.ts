@@ -24,6 +24,11 @@ const fillDisk = `
   END $$;`;
 const makeRoom = 'DROP FUNCTION public.disk_full() CASCADE';
 
+interface RpcReply {
+  readonly result: { readonly id: string };
+  readonly error: { readonly message: string } | null;
+}
+
 const answering = (log: Log) => {
   const provider = createProvider('short', 'short', (request, context) =>
     scriptedProvider(['It is sunny.']).stream(request, context),
@@ -60,7 +65,8 @@ describeOnPostgres()('on Postgres', () => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
       const headers = { 'content-type': 'application/json' };
       const init = { method: 'POST', headers, body };
-      return (await fetch(`${url}/agents/name/agent/rpc`, init)).json();
+      const response = await fetch(`${url}/agents/name/agent/rpc`, init);
+      return (await response.json()) as RpcReply;
     };
     const isReady = async () => (await fetch(`${url}/readyz`)).status;
     const { result: task } = await rpc('task/create', { name: 'work' });

@@ -46,6 +46,13 @@ const provider = createProvider('long', 'long', (request, context) =>
   scriptedProvider([answer], { pieces: 'whole' }).stream(request, context),
 );
 
+/** The body of a JSON-RPC response, or of an error. */
+interface Answered {
+  readonly result: { readonly id: string };
+  readonly error: { readonly code: string | number; readonly message: string } | null;
+  readonly message: string;
+}
+
 const kinds: Readonly<Record<string, (log: Log) => ServedAgent>> = {
   loop: (log) => ({
     ...{ type: 'loop', name: 'agent' },
@@ -75,7 +82,7 @@ async function serve(kind: (log: Log) => ServedAgent) {
     const headers = { 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(body) };
     const response = await fetch(`${url}${path}`, init);
-    return { status: response.status, json: await response.json() };
+    return { status: response.status, json: (await response.json()) as Answered };
   };
   const rpc = async (method: string, params: object) =>
     (await post('/agents/name/agent/rpc', { jsonrpc: '2.0', id: 1, method, params })).json;
@@ -99,9 +106,9 @@ describe('21.H: a server whose storage is full', () => {
       const send = () => rpc('message/send', { task_id: task.id, content: userText('Go') });
       if (name === 'sync') await fill(log);
       const refused = await send();
-      expect(refused.error.message).toMatch(/storage of (its log|the server) is full/);
+      expect(refused.error?.message).toMatch(/storage of (its log|the server) is full/);
       expect(JSON.stringify(refused)).not.toContain('log.db');
-      if (name === 'loop') expect(refused.error.message).toMatch(/up to offset \d+ are stored/);
+      if (name === 'loop') expect(refused.error?.message).toMatch(/up to offset \d+ are stored/);
 
       await fill(log);
       const notReady = await get('/readyz');
@@ -116,7 +123,7 @@ describe('21.H: a server whose storage is full', () => {
         const { through } = (await log.info(sessionId(task.id))) ?? {};
         const command = { type: 'message', content: userText('More '.repeat(5000)) };
         const full = await post(`/tasks/${task.id}/commands`, command);
-        expect([full.status, full.json.error.code]).toEqual([507, 'storage_full']);
+        expect([full.status, full.json.error?.code]).toEqual([507, 'storage_full']);
         expect(full.json.message).toContain('Nothing of this write was stored');
         expect((await log.info(sessionId(task.id)))?.through).toBe(through);
       }

@@ -67,7 +67,12 @@ export class StorageHealth {
     const reason = this.#failure;
     if (reason === undefined) return;
     const message = `The server is not ready: ${reason}. Make room or repair the storage; nothing that was stored is lost`;
-    throw new ServerError('unavailable', message, {}, { details: { reason }, retryAfterMs: probeMs });
+    throw new ServerError(
+      'unavailable',
+      message,
+      {},
+      { details: { reason }, retryAfterMs: probeMs },
+    );
   }
 
   /** Writes to both stores, and removes what it wrote. */

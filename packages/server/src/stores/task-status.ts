@@ -59,8 +59,7 @@ export async function applyRunResult(
   };
   if (isDrivenElsewhere({ stop })) return;
   const { reason, cause } = stop;
-  if (reason === 'error')
-    await change('FAILED', error?.message ?? 'The run ended with an error');
+  if (reason === 'error') await change('FAILED', error?.message ?? 'The run ended with an error');
   if (reason === 'limit') await change('FAILED', `The run reached a limit: ${cause ?? ''}`);
   if (reason !== 'aborted') return;
   const isInterrupted = cause === 'interrupted';

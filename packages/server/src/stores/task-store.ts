@@ -16,10 +16,18 @@ import {
   notFoundError,
 } from './row-access.ts';
 
-/** A task and the id of its agent. */
+/** A task, the id of its agent, and the user who owns it. */
 export interface StoredTask {
   readonly task: Task;
   readonly agentId: string;
+  /** Undefined if no user of an application created the task. */
+  readonly owner: string | undefined;
+}
+
+/** What a new task is created for. */
+interface NewTaskOptions {
+  readonly key?: string | undefined;
+  readonly owner?: string | undefined;
 }
 
 /** The result of creating a task: a new one, or the existing one with the same key or name. */
@@ -65,12 +73,13 @@ export class TaskStore {
   async create(
     agentId: string,
     { name = null, params = null, task_metadata = null }: CreateTask,
-    key?: string,
+    { key, owner }: NewTaskOptions = {},
   ): Promise<CreatedTask> {
-    const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key);
+    const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key, owner);
     const findKnown = async (): Promise<CreatedTask | undefined> => {
       const named = name === null ? undefined : await this.#findByName(name);
-      if (named !== undefined && named.id !== id) return this.#reuse(agentId, named, params);
+      if (named !== undefined && named.id !== id)
+        return this.#reuse({ agentId, owner }, named, params);
       return key === undefined ? undefined : this.#findByKey(id);
     };
     const known = await findKnown();
@@ -80,7 +89,10 @@ export class TaskStore {
       ...{ status: 'RUNNING', status_reason: 'Task created' },
     };
     try {
-      return { ...storedTask(await this.#insert(id, rowContent(agentId, fields))), origin: 'new' };
+      return {
+        ...storedTask(await this.#insert(id, rowContent({ agentId, owner }, fields))),
+        origin: 'new',
+      };
     } catch (error) {
       if (!isConflict(error)) throw fromRowsError(error);
       // Another request was faster: with the same key, or with the same name.
@@ -92,7 +104,7 @@ export class TaskStore {
 
   /** Creates a task for an existing session. */
   async adopt(
-    agentId: string,
+    of: Pick<StoredTask, 'agentId' | 'owner'>,
     id: string,
     { params, task_metadata }: Pick<Task, 'params' | 'task_metadata'>,
   ): Promise<Task> {
@@ -100,7 +112,7 @@ export class TaskStore {
       ...{ name: null, params, task_metadata, cleaned_at: null },
       ...{ status: 'RUNNING', status_reason: 'Task forked' },
     };
-    const row = { id, ...rowContent(agentId, fields) };
+    const row = { id, ...rowContent(of, fields) };
     return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
   }
 
@@ -118,8 +130,10 @@ export class TaskStore {
     return stored;
   }
 
-  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<StoredTask>> {
+  list(query: TaskQuery): Promise<ListPage<StoredTask>> {
+    const { agentId, owner, status, metadata, search, ...page } = query;
     const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
+    const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
     const matches = (row: Row) =>
       (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
       (search === undefined || matchesSearch(storedTask(row).task, search));
@@ -127,7 +141,7 @@ export class TaskStore {
       this.#rows,
       {
         table: 'tasks',
-        where: { agent_id: agentId, ...statusFilter },
+        where: { agent_id: agentId, ...statusFilter, ...ownerFilter },
         matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
       },
@@ -220,12 +234,12 @@ export class TaskStore {
     epoch?: number,
   ): Promise<Task> {
     const changeContent = (before: Row) => {
-      const { task, agentId } = storedTask(before);
+      const { task, ...of } = storedTask(before);
       const changed = change(task, before);
       if (changed === undefined || isSame(task, changed)) return undefined;
       const { id: _, created_at, updated_at, ...fields } = task;
       const setBy = changed.status === undefined ? statusEpoch(before) : (epoch ?? null);
-      return rowContent(agentId, { ...fields, ...changed }, setBy);
+      return rowContent(of, { ...fields, ...changed }, setBy);
     };
     const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, epoch);
     const { task } = storedTask(row);
@@ -238,23 +252,38 @@ export class TaskStore {
     return row;
   }
 
-  async #reuse(agentId: string, row: Row, params: CreateTask['params']): Promise<CreatedTask> {
+  async #reuse(
+    { agentId, owner }: Pick<StoredTask, 'agentId' | 'owner'>,
+    row: Row,
+    params: CreateTask['params'],
+  ): Promise<CreatedTask> {
     const stored = storedTask(row);
-    if (stored.agentId !== agentId) throw nameTaken();
+    // Without an owner, the caller has access to the tasks of all users.
+    const isOthers = owner !== undefined && stored.owner !== owner;
+    if (stored.agentId !== agentId || isOthers) throw nameTaken();
     if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
     const task = params == null ? stored.task : await this.#change(row.id, () => ({ params }));
     return { ...stored, task, origin: 'name' };
   }
 }
 
-/** The id is derived from the key, so that no process can create a second task for it. */
-function keyedTaskId(agentId: string, key: string): SessionId {
-  const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
+/**
+ * The id is derived from the key, so that no process can create a second task for it. Each user has
+ * keys of their own.
+ */
+function keyedTaskId(agentId: string, key: string, owner: string | undefined): SessionId {
+  const parts = owner === undefined ? [agentId, key] : [agentId, key, owner];
+  const hash = createHash('sha256').update(JSON.stringify(parts));
   return sessionId(hash.digest('hex').slice(0, 32));
 }
 
+/** A key of a row has a limited length and no unprintable characters. The name of a user may. */
+function ownerKey(owner: string): string {
+  return createHash('sha256').update(owner).digest('hex');
+}
+
 function rowContent(
-  agentId: string,
+  { agentId, owner }: Pick<StoredTask, 'agentId' | 'owner'>,
   fields: Fields,
   status_epoch: StatusEpoch = null,
 ): Pick<Row, 'keys' | 'data'> {
@@ -264,8 +293,11 @@ function rowContent(
     status: status ?? 'RUNNING',
     ...(name !== null && { name }),
     ...(status !== 'DELETED' && { is_shown: 'yes' }),
+    ...(owner !== undefined && { owner: ownerKey(owner) }),
   };
-  return { keys, data: { ...fields, agent_id: agentId, status_epoch } as JsonObject };
+  const owned = owner === undefined ? {} : { owner };
+  const data = { ...fields, agent_id: agentId, status_epoch, ...owned };
+  return { keys, data: data as JsonObject };
 }
 
 function statusEpoch({ data }: Row): StatusEpoch {
@@ -275,15 +307,17 @@ function statusEpoch({ data }: Row): StatusEpoch {
 
 interface StoredFields extends Fields {
   readonly agent_id: string;
+  /** Missing if no user owns the task. */
+  readonly owner?: string;
   /** Missing in rows of earlier releases. */
   readonly status_epoch?: StatusEpoch;
 }
 
 /** Converts a row to a task. */
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
-  const { agent_id, status_epoch, ...fields } = data as unknown as StoredFields;
+  const { agent_id, owner, status_epoch, ...fields } = data as unknown as StoredFields;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
-  return { task: { id, ...fields, ...times }, agentId: agent_id };
+  return { task: { id, ...fields, ...times }, agentId: agent_id, owner };
 }
 
 function isSame(task: Task, changed: Partial<Fields>): boolean {

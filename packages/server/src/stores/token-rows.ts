@@ -48,6 +48,9 @@ function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {
       return { agent_id: scope.agentId };
     case 'task':
       return { task_id: scope.taskId };
+    // Only `authorize` gives this scope. A stored token with it is not readable.
+    case 'user':
+      return {};
   }
 }
 

@@ -28,7 +28,7 @@ interface ForkOptions extends RunnerOptions {
  */
 export async function forkTask(
   options: ForkOptions,
-  { task: from, agentId }: StoredTask,
+  { task: from, agentId, owner }: StoredTask,
   { agent }: LoopAgent,
   body: ForkTask,
   trace?: TraceContext,
@@ -53,7 +53,9 @@ export async function forkTask(
   if (through === undefined) throw await forkError(from.id, run);
   const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
   const task_metadata = { ...from.task_metadata, branch };
-  const task = await tasks.adopt(agentId, newSession, { params: from.params, task_metadata });
+  const task = await tasks.adopt({ agentId, owner }, newSession, {
+    ...{ params: from.params, task_metadata },
+  });
   await createTracker(rows, newSession, agentId);
   loops.track(newSession, agent, run, { detach, isRunning: true });
   return task;

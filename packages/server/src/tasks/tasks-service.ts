@@ -1,4 +1,4 @@
-import { type JsonObject, sessionId, type TraceContext } from '@millrace/core';
+import { isMillraceError, type JsonObject, sessionId, type TraceContext } from '@millrace/core';
 import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts';
 import type { AgentStore } from '../agents/agent-store.ts';
 import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
@@ -8,6 +8,7 @@ import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { TaskQueues } from '../agents/task-queues.ts';
 import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
+import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { TasksService } from '../contract/service.ts';
 import type { AgentInfo, TaskEvent } from '../contract/task.ts';
@@ -37,18 +38,18 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   const { tasks, directory, sync, loops, queues, ids, stopper } = options;
   const decisions = new TaskQueues(options.clock, options.graceMs);
   return {
-    async create(agentId, body, { key, trace } = {}) {
+    async create(agentId, body, { key, trace, owner } = {}) {
       queues.assertOpen();
       const { agent } = await directory.get(agentId);
       const name = key === undefined ? undefined : `task:${key}`;
-      return (await createTask(options, { agentId, agent, trace }, body, name)).task;
+      return (await createTask(options, { agentId, agent, trace, owner }, body, name)).task;
     },
     async sendMessage(agentId, { content, ...body }, sendEventTo = {}) {
-      const { key, trace } = sendEventTo;
+      const { key, trace, owner } = sendEventTo;
       queues.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
-      const stored = await taskFor(options, { agentId, agent, trace }, body, key);
+      const stored = await taskFor(options, { agentId, agent, trace, owner }, body, key);
       const taskId = stored.task.id;
       // A key does not show the answer of a deleted task.
       if (stored.task.status === 'DELETED') assertUsable(taskId, 'DELETED');
@@ -77,7 +78,10 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
       await assertQueueCapacity(options, taskId, agent);
-      const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
+      const given = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
+      const isOutput = command.type === 'tool_output';
+      // The agent checks the output, and refuses a second one. Then the command is on the log.
+      const name = isOutput ? await provideToolResult(agent, taskId, command) : given;
       const resolved = await resolveCommand(options, taskId, command);
       const submit = () => loops.submit(stored, agent, resolved, name, traceJson(trace));
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
@@ -103,6 +107,9 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const { task, agentId } = await tasks.get(ref);
       return { ...task, agents: await agentsOf(options, agentId) };
     },
+    async ownerOf(id) {
+      return (await tasks.get({ id })).owner;
+    },
     async list(query) {
       const { data, next } = await tasks.list(query);
       const known = new Map<string, AgentInfo[]>();
@@ -123,20 +130,21 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
-/** The agent of a task, and the trace that its creation belongs to. */
+/** The agent and the owner of a task, and the trace that its creation belongs to. */
 interface TaskTarget {
   readonly agentId: string;
   readonly agent: ResolvedAgent['agent'];
   readonly trace: TraceContext | undefined;
+  readonly owner: string | undefined;
 }
 
 async function createTask(
   { tasks, rows, async }: TasksServiceOptions,
-  { agentId, agent, trace }: TaskTarget,
+  { agentId, agent, trace, owner }: TaskTarget,
   body: Parameters<TasksService['create']>[1],
   key?: string,
 ): Promise<StoredTask> {
-  const stored = await tasks.create(agentId, body, key);
+  const stored = await tasks.create(agentId, body, { key, owner });
   const { task, origin } = stored;
   // Also for a repeated key, because the process that created the task may have crashed before this
   // step.
@@ -217,6 +225,40 @@ async function sendEventTo(
   const { offset } = await log.submit(sessionId(task.id), command, key);
   async.wake(task.id);
   return readEvent(log, agentId, { taskId: task.id, offset });
+}
+
+/** Gives the output of a tool to the agent. Returns the key of the command on the log. */
+async function provideToolResult(
+  { agent }: LoopAgent,
+  task: string,
+  command: Extract<Command, { type: 'tool_output' }>,
+): Promise<string> {
+  const { tool_call_id: id, output, error, by } = command;
+  const who = by == null ? {} : { by };
+  const result = error === undefined ? { output: output ?? null, ...who } : { error, ...who };
+  if ((output === undefined) === (error === undefined))
+    throw new ServerError(
+      'invalid',
+      'Cannot use the output of a tool: send either output or error',
+    );
+  try {
+    const { key } = await agent.provideToolResult(task, id, result);
+    return key;
+  } catch (cause) {
+    throw outputRefused(task, cause);
+  }
+}
+
+const outputCodes = {
+  bad_input: 'invalid',
+  no_such_call: 'bad_state',
+  already_answered: 'conflict',
+} as const;
+
+function outputRefused(task: string, cause: unknown): unknown {
+  if (!isMillraceError(cause) || !Object.hasOwn(outputCodes, cause.code)) return cause;
+  const code = outputCodes[cause.code as keyof typeof outputCodes];
+  return new ServerError(code, cause.message, { task }, { cause });
 }
 
 /**

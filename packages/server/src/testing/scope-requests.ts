@@ -123,6 +123,19 @@ export function bodyOf({ name, hasBody }: Operation, of: AgentData): Json {
   throw new Error(`Add a body for ${name}`);
 }
 
+/** Stands for a user of the application in place of a token. */
+export const asUser = (user: string): string => `user=${user}`;
+
+function credentials(token: string): Readonly<Record<string, string>> {
+  return token.startsWith(asUser('')) ? { cookie: token } : { authorization: `Bearer ${token}` };
+}
+
+/** Reads the user from the cookie that `asUser` sends. */
+export const userOfCookie: NonNullable<ServerOptions['authorize']> = ({ headers }) => {
+  const [, user] = /user=(\w+)/.exec(headers.get('cookie') ?? '') ?? [];
+  return user === undefined ? undefined : { user };
+};
+
 /** A server on a real socket with the operator token `testToken('operator')`. */
 export class ScopeServer implements AsyncDisposable {
   readonly url: string;
@@ -154,7 +167,7 @@ export class ScopeServer implements AsyncDisposable {
     const response = await fetch(new URL(path, this.url), {
       method,
       headers: {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(token !== undefined && credentials(token)),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       body: body === undefined ? null : JSON.stringify(body),
@@ -179,8 +192,12 @@ export class ScopeServer implements AsyncDisposable {
     return this.ask(token, method, `${filled}?${search}`, body);
   }
 
-  async asOperator(method: string, path: string, body?: unknown): Promise<Json> {
-    const { status, text } = await this.ask(testToken('operator'), method, path, body);
+  asOperator(method: string, path: string, body?: unknown): Promise<Json> {
+    return this.#accepted(testToken('operator'), method, path, body);
+  }
+
+  async #accepted(by: string, method: string, path: string, body?: unknown): Promise<Json> {
+    const { status, text } = await this.ask(by, method, path, body);
     if (status >= 300) throw new Error(`${method} ${path} failed with ${status}: ${text}`);
     return JSON.parse(text);
   }
@@ -189,19 +206,20 @@ export class ScopeServer implements AsyncDisposable {
     return (await this.asOperator('POST', '/tokens', body)).token;
   }
 
-  /** Creates one thing of each kind for an agent. */
-  async createData(agent_name: string): Promise<AgentData> {
+  /** Creates one thing of each kind for an agent. `by` is a token or a user. */
+  async createData(agent_name: string, by = testToken('operator')): Promise<AgentData> {
+    const post = (path: string, body: unknown) => this.#accepted(by, 'POST', path, body);
     const { id: agent_id } = await this.asOperator('GET', `/agents/name/${agent_name}`);
     const task_name = `task of ${agent_name}`;
     const create = { method: 'task/create', params: { name: task_name } };
-    const { result: task } = await this.asOperator('POST', `/agents/${agent_id}/rpc`, create);
+    const { result: task } = await post(`/agents/${agent_id}/rpc`, create);
     const task_id = task.id as string;
-    const message = await this.asOperator('POST', '/messages', { task_id, content: secretContent });
+    const message = await post('/messages', { task_id, content: secretContent });
     const state = { task_id, agent_id, state: { a: 'classified' } };
-    const { id: state_id } = await this.asOperator('POST', '/states', state);
+    const { id: state_id } = await post('/states', state);
     const start_time = '2026-01-01T00:00:00Z';
     const span = { trace_id: 'trace', name: 'classified', start_time, task_id };
-    const { id: span_id } = await this.asOperator('POST', '/spans', span);
+    const { id: span_id } = await post('/spans', span);
     const { id: token_id } = await this.asOperator('POST', '/tokens', { agent_id });
     return {
       ...{ agent_id, agent_name, task_id, task_name, chat_id: task_name, state_id },

@@ -25,7 +25,7 @@ import {
   runSchedule,
   schedules,
 } from '../../../agent/src/testing/schedules.ts';
-import { runs } from '../../../core/src/testing/runs.ts';
+import { isFull, runs } from '../../../core/src/testing/runs.ts';
 import { hasSharedRecordings } from '../../../providers/src/testing/recordings.ts';
 import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
@@ -93,14 +93,21 @@ const allFrames = ({ session, records }: RecordedLog) =>
   uiFramesOf(session, records).flatMap(({ frames }) => frames);
 
 /** The message of a client that connects after the given number of records. */
-function resumed(log: RecordedLog, at: number) {
-  const tail = uiFramesOf(log.session, log.records).filter(({ offset }) => offset > at);
+function resumed(log: RecordedLog, at: number, frames = uiFramesOf(log.session, log.records)) {
+  const tail = frames.filter(({ offset }) => offset > at);
   return shownByUi([...uiView.restate(stateOf(log, at)), ...tail.flatMap(({ frames }) => frames)]);
 }
 
 /** Offsets at which a run is active and can be resumed. */
-const cutsIn = (log: RecordedLog) =>
-  log.records.flatMap(({ offset }) => (stateOf(log, offset).run === undefined ? [] : offset));
+function cutsIn({ session, records }: RecordedLog): readonly number[] {
+  const folder = new Folder(session);
+  return records.flatMap((record) => {
+    folder.add(record);
+    return folder.state.run === undefined ? [] : record.offset;
+  });
+}
+
+const cutsPerLog = isFull ? 6 : 2;
 
 if (!hasSharedRecordings) console.log('no ../shared/recordings: only our own fixtures are read');
 
@@ -119,9 +126,10 @@ describe('the AI SDK’s own reader', () => {
     for (const log of await recordedLogs()) {
       const { message } = await shownByUi(allFrames(log));
       const cuts = cutsIn(log);
-      const every = Math.max(1, Math.ceil(cuts.length / 6));
+      const every = Math.max(1, Math.ceil(cuts.length / cutsPerLog));
+      const frames = uiFramesOf(log.session, log.records);
       for (const at of cuts.filter((_cut, position) => position % every === 0)) {
-        const { message: again } = await resumed(log, at);
+        const { message: again } = await resumed(log, at, frames);
         expect(comparableParts(again), `${log.name} at ${at}`).toEqual(comparableParts(message));
       }
     }

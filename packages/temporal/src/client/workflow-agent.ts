@@ -3,7 +3,10 @@ import {
   approveCommand,
   denyCommand,
   readPendingApprovals,
+  readPendingToolCalls,
   submitDecision,
+  submitToolResult,
+  toolOutputCommand,
 } from '@millrace/agent/steps';
 import {
   type Item,
@@ -77,6 +80,14 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
       await wake(sessionId(session));
     },
     pendingApprovals: (session) => readPendingApprovals(log, session),
+    provideToolResult: async (session, call, result) => {
+      const sent = await submitToolResult(log, session, {
+        command: toolOutputCommand(call, result),
+      });
+      await wake(sessionId(session));
+      return sent;
+    },
+    pendingToolCalls: (session) => readPendingToolCalls(log, session),
     regenerate: () => {
       throw unsupported(name, 'regenerate an answer');
     },

@@ -1,9 +1,11 @@
 import {
   AgentError,
   type ApproveOptions,
+  type ClientResult,
   type DenyOptions,
   type InputOfCall,
   type PendingApproval,
+  type PendingToolCall,
   type Run,
   RunError,
   type RunInput,
@@ -15,7 +17,9 @@ import {
   createRunResult,
   denyCommand,
   runStreams,
+  submitToolResult,
   toItems,
+  toolOutputCommand,
 } from '@millrace/agent/steps';
 import {
   type AgentEvent,
@@ -125,6 +129,15 @@ export class WorkflowRun implements Run {
 
   deny(call: string | PendingApproval, options: DenyOptions = {}): Promise<void> {
     return this.#submit(() => encode(denyCommand(call, options)));
+  }
+
+  async provideToolResult(
+    call: string | PendingToolCall,
+    result: ClientResult<unknown>,
+  ): Promise<void> {
+    const { log, session, wake } = this.#options;
+    await submitToolResult(log, session, { command: toolOutputCommand(call, result) });
+    await wake(session);
   }
 
   async text(): Promise<string> {
@@ -255,7 +268,13 @@ function failedResult(session: SessionId, cause: unknown): RunResult {
   const message = 'Cannot continue: the workflow failed or is not reachable';
   const reason = 'error';
   const stop = { reason, cause: code } as const;
-  const nothing = { text: '', items: [], toolCalls: [], pendingApprovals: [] };
+  const nothing = {
+    text: '',
+    items: [],
+    toolCalls: [],
+    pendingApprovals: [],
+    pendingToolCalls: [],
+  };
   const counts = { usage: noUsage, usageByAgent: [] };
   return { session, reason, stop, ...nothing, ...counts, error: { code, message }, cause };
 }

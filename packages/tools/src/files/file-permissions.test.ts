@@ -1,9 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '@millrace/core';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 
 // These tests run the tools in processes without root permissions, because the system refuses
@@ -11,6 +20,11 @@ import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 
 /** A user who owns no files, if the tests run as root. */
 const otherUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+/** Compiled code of that user's processes, who cannot write to the cache of this run. */
+const compiled = mkdtempSync(join(tmpdir(), 'file-permissions-'));
+chownToOtherUser(compiled);
+afterAll(() => rmSync(compiled, { recursive: true }));
 
 let root: string;
 beforeEach(() => {
@@ -41,7 +55,8 @@ function runTools(
   user: object = otherUser,
 ) {
   const [name = '', ...args] = [...starter, ...node, root, JSON.stringify(calls)];
-  const { status, stdout, stderr } = spawnSync(name, args, { ...user, encoding: 'utf8' });
+  const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
+  const { status, stdout, stderr } = spawnSync(name, args, { ...user, env, encoding: 'utf8' });
   expect(status, stderr).toBe(0);
   return stdout
     .split('\n')

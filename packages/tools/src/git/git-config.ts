@@ -20,6 +20,35 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['color', ['ui']],
 ]);
 
+/**
+ * Further settings of repositories that tools create: clones with submodules, with large files or
+ * with a part of the objects. They run no program by themselves.
+ */
+const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'core',
+    `sparsecheckout sparsecheckoutcone untrackedcache preloadindex commitgraph multipackindex longpaths
+      fscache compression bigfilethreshold`.split(/\s+/),
+  ],
+  ['submodule', ['url', 'active', 'branch', 'shallow', 'fetchjobs']],
+  ['extensions', ['partialclone', 'objectformat', 'refstorage', 'worktreeconfig']],
+  ['lfs', ['repositoryformatversion']],
+  ['remote', ['promisor', 'partialclonefilter', 'mirror', 'prunetags']],
+  ['commit', ['gpgsign']],
+  ['tag', ['gpgsign']],
+  ['gc', ['auto', 'autodetach']],
+  ['maintenance', ['auto', 'strategy']],
+  ['index', ['version', 'sparse', 'threads']],
+  ['fetch', ['prune', 'prunetags']],
+  ['merge', ['ff', 'conflictstyle', 'renames']],
+  ['diff', ['renames', 'algorithm']],
+  ['status', ['showuntrackedfiles']],
+  ['rebase', ['autosquash', 'autostash']],
+  ['rerere', ['enabled', 'autoupdate']],
+  ['receive', ['denycurrentbranch', 'denynonfastforwards', 'denydeletes', 'advertiseatomic']],
+  ['uploadpack', ['allowfilter', 'allowanysha1inwant', 'allowreachablesha1inwant']],
+]);
+
 /** Settings whose value is an address, or the name of a remote. */
 const addresses: ReadonlySet<string> = new Set(['remote.url', 'remote.pushurl']);
 const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushremote']);
@@ -38,6 +67,8 @@ interface ConfigOptions {
    * hooks of that folder. Default: false.
    */
   readonly connects?: boolean | undefined;
+  /** Further sections and their settings that count as harmless. Default: none. */
+  readonly more?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 /**
@@ -46,7 +77,7 @@ interface ConfigOptions {
  */
 export function isHarmlessGitConfig(
   config: string,
-  { connects = false }: ConfigOptions = {},
+  { connects = false, more }: ConfigOptions = {},
 ): boolean {
   let section = '';
   let subsection = '';
@@ -60,7 +91,7 @@ export function isHarmlessGitConfig(
     if (header !== null) {
       section = (header[1] ?? '').toLowerCase();
       subsection = header[2] ?? '';
-      known = harmlessSettings.get(section);
+      known = settingsOf(section, more);
       if (section === 'remote') used.add(subsection);
       return known !== undefined;
     }
@@ -74,6 +105,36 @@ export function isHarmlessGitConfig(
   });
   // Git takes the name of a remote without an address for one.
   return isHarmless && (!connects || used.isSubsetOf(remotes));
+}
+
+function settingsOf(section: string, more: ConfigOptions['more']): readonly string[] | undefined {
+  const all = [harmlessSettings.get(section), more?.get(section)].filter(
+    (one) => one !== undefined,
+  );
+  return all.length === 0 ? undefined : all.flat();
+}
+
+/**
+ * Whether a repository with this configuration runs no programs, if nobody else configured it. A
+ * worktree in another folder is accepted if `isWorktree` accepts its path.
+ */
+export function isQuietGitConfig(config: string, isWorktree: (path: string) => boolean): boolean {
+  const text = config.replaceAll(/^[ \t]*worktree = ([\w.][\w./-]*)$/gm, (line, path: string) =>
+    isWorktree(path) ? '' : line,
+  );
+  return isHarmlessGitConfig(text, { more: quietSettings });
+}
+
+/** Returns the names of the remotes with an address in a configuration that is harmless. */
+export function remotesOf(config: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  let remote: string | undefined;
+  for (const line of config.split(/\r?\n/)) {
+    const header = /^\s*\[\s*(\w+)(?:\s+"([^"\\]*)")?\s*\]/.exec(line);
+    if (header !== null) remote = header[1]?.toLowerCase() === 'remote' ? header[2] : undefined;
+    if (remote !== undefined && /^\s*url\s*=/i.test(line)) names.add(remote);
+  }
+  return names;
 }
 
 /**

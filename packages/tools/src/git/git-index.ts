@@ -6,7 +6,9 @@ const modeOffset = 24;
 const flagsOffset = 60;
 
 const flags = { extended: 0x4000, nameLength: 0x0fff } as const;
-const fileTypes = { mask: 0o170000, file: 0o100000, link: 0o120000 } as const;
+const fileTypes = {
+  ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
+} as const;
 
 /**
  * Extensions that change no entries. `link` (a split index, whose other entries are in another
@@ -29,6 +31,41 @@ export function findIndexRisk(index: Buffer): string | undefined {
     if (error instanceof RangeError) return 'the index is damaged';
     throw error;
   }
+}
+
+/**
+ * Returns the paths of the submodules in an index. Returns undefined if git may read other entries
+ * than this function: the index is split, damaged or has an unknown format, or a path is no text.
+ */
+export function submodulePaths(index: Buffer): readonly string[] | undefined {
+  try {
+    return readSubmodulePaths(index);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function readSubmodulePaths(index: Buffer): readonly string[] | undefined {
+  const version = index.readUInt32BE(4);
+  if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
+  const count = index.readUInt32BE(8);
+  const found: string[] = [];
+  const starts: number[] = [];
+  let previous: Buffer = Buffer.alloc(0);
+  let at = headerBytes;
+  while (starts.length < count) {
+    const entry = entryAt(index, at, version, previous.length);
+    const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
+    const kept = previous.subarray(0, entry.nameLength - entry.addedLength);
+    previous = version < 4 ? added : Buffer.concat([kept, added]);
+    const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
+    if (type === fileTypes.submodule) found.push(previous.toString('utf8'));
+    starts.push(at);
+    at = entry.end;
+  }
+  const isOdd = findExtensionRisk(index, at, index.length - hashBytes, starts) !== undefined;
+  return isOdd || found.some((path) => path.includes('\uFFFD')) ? undefined : found;
 }
 
 function findRisk(index: Buffer): string | undefined {
@@ -54,6 +91,9 @@ function findRisk(index: Buffer): string | undefined {
 
 interface Entry {
   readonly nameLength: number;
+  /** Where the stored part of the name starts, and its length. */
+  readonly nameStart: number;
+  readonly addedLength: number;
   /** Where the next entry starts. */
   readonly end: number;
 }
@@ -68,7 +108,8 @@ function entryAt(index: Buffer, at: number, version: number, previousLength: num
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
     const size = name - at + nameLength;
     // One to eight zero bytes follow, so that the size is a multiple of eight.
-    return { nameLength, end: at + (size - (size % 8) + 8) };
+    const end = at + (size - (size % 8) + 8);
+    return { nameLength, nameStart: name, addedLength: nameLength, end };
   }
   // In version 4, a number says how many bytes to remove from the end of the previous name.
   const removed = numberAt(index, name);
@@ -79,7 +120,7 @@ function entryAt(index: Buffer, at: number, version: number, previousLength: num
   const nameLength = kept + added;
   // Git trusts the given length, so a different one would make it read other entries.
   if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
-  return { nameLength, end: name + added + 1 };
+  return { nameLength, nameStart: name, addedLength: added, end: name + added + 1 };
 }
 
 function textLength(index: Buffer, from: number): number {

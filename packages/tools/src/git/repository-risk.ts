@@ -1,6 +1,6 @@
 import { access, constants, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isHarmlessGitConfig } from './git-config.ts';
+import { isHarmlessGitConfig, remotesOf } from './git-config.ts';
 import { findIndexRisk } from './git-index.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
@@ -121,6 +121,12 @@ async function findConfigRisk(own: string, use: GitUse): Promise<string | undefi
   return isHarmlessGitConfig(config.toString('utf8'), { connects: use === 'connects' })
     ? undefined
     : '.git/config has settings that are not known to be harmless';
+}
+
+/** Whether the settings of the repository have a remote of this name, with an address. */
+export async function hasRemote(root: string, name: string): Promise<boolean> {
+  const config = await readRegularFile(join(root, '.git/config'), maxBytes.config);
+  return remotesOf(config?.toString('utf8') ?? '').has(name);
 }
 
 async function findRiskOfIndex(own: string): Promise<string | undefined> {

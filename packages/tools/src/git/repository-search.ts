@@ -17,6 +17,13 @@ export interface FoundRepository {
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
+/** With a `commondir`, git takes the objects and the settings from the folder that it names. */
+function looksBare(names: ReadonlySet<string>): boolean {
+  return (
+    bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
+  );
+}
+
 /** Maximum number of repositories of which places are guarded. */
 export const maxRepositories = 200;
 
@@ -127,7 +134,7 @@ function readFolder(
       inode,
       changedNs,
       isSettled: BigInt(now - settledAfterMs) * 1_000_000n > changedNs,
-      isBare: bareNames.every((name) => names.has(name)),
+      isBare: looksBare(names),
       hasGit: names.has('.git'),
       inner: entries
         .filter(({ name }) => name !== '.git' && name !== 'node_modules')

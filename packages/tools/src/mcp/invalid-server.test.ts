@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { childEnv } from '../../../core/src/testing/runs.ts';
 import { McpConnections } from '../testing/mcp-connections.ts';
 import { runTool } from '../testing/tool-context.ts';
 import type { McpOptions } from './index.ts';
@@ -12,7 +13,10 @@ afterEach(() => connections.closeAll());
 const program = fileURLToPath(new URL('../testing/mcp-bare-server-in-process.ts', import.meta.url));
 const connect = (list: string, result: string, options?: McpOptions) =>
   connections.connect(
-    { name: 'bare', stdio: { command: process.execPath, args: [program, list, result] } },
+    {
+      name: 'bare',
+      stdio: { command: process.execPath, args: [program, list, result], env: childEnv() },
+    },
     options,
   );
 

@@ -8,8 +8,11 @@ import { isLauncher, type Word } from './split-command.ts';
  * arguments could write any file, load any code, or do something else altogether.
  */
 interface ClosedCommand extends OptionTable {
-  /** The meaning of other words. `inside`: names or paths inside the folder. Default: `inside`. */
-  readonly operands?: 'inside' | 'none' | readonly string[] | undefined;
+  /**
+   * The meaning of other words. `inside`: names or paths inside the folder. `remote`: a remote of the
+   * repository, and names of branches. Default: `inside`.
+   */
+  readonly operands?: 'inside' | 'remote' | 'none' | readonly string[] | undefined;
   /** Options with any text as their value: a message, a pattern. Other values are names or paths. */
   readonly textOptions?: readonly string[] | undefined;
   /** Whether `--` comes before more options of the same list, as in `npm test -- -t name`. */
@@ -74,6 +77,37 @@ const make: ClosedCommand = {
   long: words('silent keep-going always-make'),
 };
 
+/**
+ * Git commands that use a remote. Other options name a program to run, and another place than a remote
+ * can be a folder whose hooks git runs. The chat does not grant rules for them.
+ */
+const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
+  [
+    'git push',
+    {
+      ...{ operands: 'remote', letters: 'uvqnfd' },
+      long: words(`set-upstream tags follow-tags dry-run force force-with-lease force-if-includes all
+        delete prune atomic no-verify porcelain progress verbose quiet`),
+    },
+  ],
+  [
+    'git fetch',
+    {
+      ...{ operands: 'remote', letters: 'apPtvqnf', longValued: words('depth deepen jobs') },
+      long: words(`all prune prune-tags tags no-tags unshallow dry-run force verbose quiet progress
+        no-recurse-submodules`),
+    },
+  ],
+  [
+    'git pull',
+    {
+      ...{ operands: 'remote', letters: 'rvqnf', longValued: ['depth'] },
+      long: words(`rebase no-rebase ff ff-only no-ff all prune tags autostash no-autostash verbose quiet
+        no-edit squash no-recurse-submodules`),
+    },
+  ],
+]);
+
 /** The commands by their first words. A rule for all of them can be granted in the chat. */
 const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   ['git add', { letters: 'AuvnN', long: words('all update verbose dry-run intent-to-add') }],
@@ -110,7 +144,8 @@ const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
  */
 export function closedPrefix(given: readonly string[]): readonly string[] | undefined {
   const found = lookUp(given);
-  return found?.command === undefined ? undefined : given.slice(0, found.length);
+  if (found?.command === undefined || found.command.operands === 'remote') return undefined;
+  return given.slice(0, found.length);
 }
 
 interface FoundCommand {
@@ -129,7 +164,8 @@ const scriptRunners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun'
 function lookUp(given: readonly string[]): FoundCommand | undefined {
   const [program = '', verb = '', name = ''] = given;
   for (const length of [3, 2, 1]) {
-    const command = projectCommands.get(given.slice(0, length).join(' '));
+    const name = given.slice(0, length).join(' ');
+    const command = projectCommands.get(name) ?? remoteCommands.get(name);
     if (command !== undefined && given.length >= length) return { length, command };
   }
   const isScript = /^\w[\w:.-]*$/.test(name) && !interpreters.test(name) && !isLauncher([name]);
@@ -154,13 +190,28 @@ export function coveredPaths(
 ): CoveredPaths | undefined {
   const found = lookUp(ruleWords);
   const rest = given.slice(ruleWords.length);
-  if (found === undefined) return isGranted && rest.length > 0 ? undefined : [];
+  if (found === undefined || (isGranted && found.command?.operands === 'remote'))
+    return isGranted && rest.length > 0 ? undefined : [];
   if (!rest.every(isNeverOption)) return undefined;
   if (found.command === undefined) return readPathsOf(given);
   return pathsOfArguments(
     rest.map(({ text }) => text),
     found.command,
   );
+}
+
+/**
+ * Returns what a command names as a remote, if a rule for all remotes covers it. The caller checks
+ * that it is one.
+ */
+export function namedRemote(
+  ruleWords: readonly string[],
+  given: readonly Word[],
+): string | undefined {
+  const found = lookUp(ruleWords);
+  if (found?.command?.operands !== 'remote' || ruleWords.length > found.length) return undefined;
+  const rest = given.slice(found.length).map(({ text }) => text);
+  return parseOptions(rest, found.command)?.operands[0];
 }
 
 function readPathsOf(given: readonly Word[]): CoveredPaths | undefined {
@@ -191,8 +242,11 @@ function pathsOfArguments(
   const values = parsed.values.filter(({ name }) => !textOptions.includes(name));
   const paths = [...parsed.operands, ...values.map(({ value }) => value)];
   const isKnown = (operand: string) =>
-    operands === 'inside' || (operands !== 'none' && operands.includes(operand));
-  return parsed.operands.every(isKnown) && paths.every(isInsideText) ? paths : undefined;
+    operands === 'inside' ||
+    operands === 'remote' ||
+    (operands !== 'none' && operands.includes(operand));
+  if (!parsed.operands.every(isKnown) || !paths.every(isInsideText)) return undefined;
+  return operands === 'remote' ? [] : paths;
 }
 
 /**

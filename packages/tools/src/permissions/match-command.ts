@@ -1,5 +1,5 @@
 import { lexicalPath } from '../workspace/match-path.ts';
-import { coveredPaths } from './closed-commands.ts';
+import { coveredPaths, namedRemote } from './closed-commands.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
@@ -62,7 +62,9 @@ export function checksOfRule(
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
   if (!isGit && paths.length === 0) return undefined;
   const isLocal = localGitCommands.has(part.words[1]?.text ?? '');
-  return { program, paths, isGit, mayBeInside: !isGit, gitUse: isLocal ? 'changes' : 'connects' };
+  const gitUse = isLocal ? 'changes' : 'connects';
+  const remote = namedRemote(words, part.words);
+  return { program, paths, isGit, mayBeInside: !isGit, gitUse, remote };
 }
 
 /** Git commands that change the repository and never use a remote. */

@@ -122,6 +122,37 @@ describe('a repository whose remote is a folder of the archive', () => {
     expect(await rulings('git push', 'git push')).toEqual(['allow', 'allow']);
   });
 
+  test.for([
+    ['git push', 'git push ./evil.git main'],
+    ['git push', 'git push evil main'],
+    ['git push', 'git push git@example.com:evil.git main'],
+    ['git push', 'git push --receive-pack=./evil origin main'],
+    ['git push', 'git push --rec=./evil origin main'],
+    ['git push', 'git push --exec=./evil origin'],
+    ['git push', 'git push --repo=./evil.git'],
+    ['git fetch', 'git fetch --upload-pack=./evil origin'],
+    ['git fetch', 'git fetch --upload-pack ./evil origin'],
+    ['git fetch', 'git fetch --multiple ./evil.git'],
+    ['git fetch', 'git fetch ext::./evil'],
+    ['git pull', 'git pull ./evil.git'],
+    ['git pull', 'git pull -s evil origin main'],
+  ] as const)('attack 44: the rule %s does not run a program by `%s`', async ([command, line]) => {
+    configure('remote.origin.url', 'https://example.com/a.git');
+    writeTree(root, { 'evil/HEAD': 'ref: refs/heads/main\n' });
+    expect(await rulings(command, line)).toEqual(['ask', 'ask']);
+  });
+
+  test.for([
+    ['git push', 'git push -u origin main'],
+    ['git push', 'git push --force-with-lease origin HEAD:refs/heads/main'],
+    ['git fetch', 'git fetch --all --prune'],
+    ['git pull', 'git pull --rebase origin main'],
+    ['git push origin', 'git push origin main'],
+  ] as const)('a rule of a file for %s covers `%s`', async ([command, line]) => {
+    configure('remote.origin.url', 'https://example.com/a.git');
+    expect(await rulings(command, line)).toEqual(['allow', 'ask']);
+  });
+
   test('a rule commits, because that uses no remote', async () => {
     configure('remote.origin.url', '../other.git');
     expect(await rulings('git commit', 'git commit -m x')).toEqual(['allow', 'allow']);

@@ -50,7 +50,9 @@ describe('in a workspace that is the home folder', () => {
 
   test.for(
     lines(
-      'bin/ls BIN/ls .npm-global/bin/npm .crontab .oci/config .config/Slack/x .gradle/gradle.properties',
+      `bin/ls BIN/ls .npm-global/bin/npm .crontab .oci/config .config/Slack/x .gradle/gradle.properties
+      .bashrc.d/a.sh .oh-my-zsh/custom/a.zsh .config/emacs/init.el .config/jj/config.toml
+      .local/lib/python3.12/site-packages/a.pth .config/Code/User/tasks.json .wezterm.lua .hgrc`,
     ),
   )('attack 25: a broad rule does not write %s', async (path) => {
     const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });

@@ -17,6 +17,7 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
+import { watchRepositories } from '../git/new-repositories.ts';
 import { RepositorySearch } from '../git/repository-search.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
@@ -163,13 +164,21 @@ class Bubblewrap implements Sandbox {
       // Each command reads the filter from the start, so each needs a descriptor of its own.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
-      const names = view === 'workspace' ? watchNames(watched, kept, modes) : watchNames([]);
+      const canChange = view === 'workspace';
+      const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
+      const search = this.#repositories;
+      const created = canChange && watchRepositories({ root, known: plan.repositories, search });
       const finish = async () => {
         closeSync(filter);
-        this.#leave(root, plan);
-        return names.finish();
+        try {
+          const changed = names.finish();
+          // Before the next command gets a plan, in which these repositories would be known.
+          return [...changed, ...(created ? await created.finish() : [])];
+        } finally {
+          this.#leave(root, plan);
+        }
       };
-      const { blocked } = names;
+      const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
       const program = this.#program;
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },

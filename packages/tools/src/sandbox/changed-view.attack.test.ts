@@ -1,5 +1,5 @@
 import { toolCallId } from '@millrace/core';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Sandbox, SandboxRequest } from '../contract/sandbox.ts';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
@@ -28,18 +28,21 @@ function agentIn(root: string) {
     reading,
   );
   const views: SandboxRequest['view'][] = [];
+  const envs: SandboxRequest['env'][] = [];
   const sandbox: Sandbox = {
     ...{ name: 'bubblewrap', profile: 'workspace', network: false, close: () => {} },
     prepare: async ({ command: [program = '', ...args], env, view }) => {
       views.push(view);
+      envs.push(env);
       const { signal: blocked } = new AbortController();
       const finish = async () => [];
       return { program, args, env, fds: [], endsTogether: false, blocked, finish };
     },
   };
-  const tool = bashTool({ workspace, sandbox, reading });
+  const env = { allow: ['PASSED_ON'], set: { SET_HERE: 'of the user' } };
+  const tool = bashTool({ workspace, sandbox, reading, env });
   return {
-    views,
+    ...{ views, envs },
     addRule: (rule: PermissionRule) => {
       policy = policy.remember(rule);
     },
@@ -109,4 +112,18 @@ test('a command that is still confined runs in the closed view', async () => {
   expect(await agent.decide(line, 'x')).toBe('allow');
   expect(await agent.run(line, 'x')).toMatchObject({ isError: false });
   expect(agent.views).toEqual(['closed']);
+});
+
+test('attack: a command that nobody approved gets the variables that the user passes on', async () => {
+  vi.stubEnv('PASSED_ON', 'of the user');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const agent = agentIn(temporaryFolder());
+  // `jq -n env` prints all variables, in a form that no mask recognizes.
+  expect(await agent.decide('jq -n env', 'a')).toBe('allow');
+  await agent.run('jq -n env', 'a');
+  await agent.run('touch a', 'b');
+  const [unasked, approved] = agent.envs;
+  expect(agent.views).toEqual(['closed', 'workspace']);
+  expect(Object.values(unasked ?? {})).not.toContain('of the user');
+  expect(approved).toMatchObject({ PASSED_ON: 'of the user', SET_HERE: 'of the user' });
 });

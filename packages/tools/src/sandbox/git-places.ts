@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
 import {
   bareNames,
+  type FoundRepository,
   maxRepositories,
   type RepositorySearch,
   tooManyRepositories,
@@ -36,12 +37,22 @@ export function gitPlaces(
     if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
     if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  for (const { folder, isBare, hasGit } of repositories.find(root)) {
+  const below = repositories.find(root);
+  for (const { folder, isBare, hasGit } of below) {
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
   }
-  return { guarded: [...found], pinned: [...pinned] };
+  return { guarded: [...found], pinned: [...pinned], below };
 }
+
+/**
+ * Settings of other systems for version control, relative to a workspace. Mercurial and Jujutsu run
+ * programs that these name, also for commands that only show something.
+ */
+export const otherSettings: readonly string[] = [
+  ...['.hg/hgrc', '.hg/hgrc-not-shared', '.hg/sharedpath'],
+  ...['.jj/repo/config.toml', '.jj/config.toml', '.jj/workspace-config.toml'],
+];
 
 /** The places of git in a workspace, as absolute paths. They need not exist. */
 export interface GitPlaces {
@@ -49,6 +60,8 @@ export interface GitPlaces {
   readonly guarded: readonly string[];
   /** No command may move or remove them. Otherwise git places would no longer be found. */
   readonly pinned: readonly string[];
+  /** The repositories in folders below. */
+  readonly below: readonly FoundRepository[];
 }
 
 /** Git refuses a repository of another user, which everybody could create in a folder like `/tmp`. */
@@ -81,9 +94,10 @@ function addWorktree(worktree: string, search: Search): void {
   if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
 }
 
-/** A folder without these three is no repository, so a command must not remove or rename them. */
+/** A folder without these names is no repository, so a command must not remove or rename them. */
 function addBare(folder: string, search: Search): void {
-  for (const name of bareNames) search.pinned.add(join(folder, name));
+  for (const path of bareNames.map((name) => join(folder, name)))
+    if (entryOf(path) !== undefined) search.pinned.add(path);
   addRepository(folder, folder, search);
 }
 

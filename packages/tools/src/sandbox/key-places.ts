@@ -88,6 +88,20 @@ const startUpInHome: readonly string[] = [
   ],
   ...['.local/bin', 'bin', '.cargo/bin', '.cargo/config.toml', '.cargo/env', '.npm-global/bin'],
   ...['.config/direnv', '.vscode', '.crontab', 'Library/LaunchAgents'],
+  // Files that start-up files usually read, and start-up files of further shells.
+  ...['.bashrc.d', '.bashrc.local', '.profile.d', '.zshrc.d', '.zshrc.local', '.zsh', '.oh-my-zsh'],
+  ...['.fzf.bash', '.fzf.zsh', '.nvm/nvm.sh', '.asdf/asdf.sh', '.sdkman/bin', '.config/zsh'],
+  ...['.config/nushell', '.config/elvish', '.config/powershell', '.config/tmux', '.tool-versions'],
+  ...['.config/mise', '.bun/bin', '.deno/bin', '.volta/bin', 'go/bin'],
+  // Editors, terminals and desktops.
+  ...['.config/emacs', '.doom.d', '.config/doom', '.spacemacs', '.config/helix', '.config/zed'],
+  ...['.config/Code/User', '.config/VSCodium/User', '.config/Cursor/User', '.vscode-server'],
+  ...['.wezterm.lua', '.config/wezterm', '.config/kitty', '.config/i3', '.config/sway'],
+  ...['.config/hypr', '.config/plasma-workspace', '.local/share/systemd', '.hammerspoon'],
+  ...['.local/share/applications'],
+  // Version control, interpreters and debuggers.
+  ...['.hgrc', '.config/hg', '.jjconfig.toml', '.config/jj', '.subversion', '.local/lib'],
+  ...['.ipython', '.Rprofile', '.irbrc', '.pryrc', '.gdbinit', '.lldbinit', '.yarnrc'],
 ];
 
 /** Places of the file system that need care, as absolute paths. They need not exist. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import type { RepositorySearch } from '../git/repository-search.ts';
-import { entryOf, type GitPlaces, gitPlaces } from './git-places.ts';
+import type { FoundRepository, RepositorySearch } from '../git/repository-search.ts';
+import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
 export interface GuardedPath {
@@ -45,6 +45,8 @@ export interface GuardPlan {
    * then this process could not reach the places.
    */
   readonly modes: ReadonlyMap<string, number>;
+  /** The repositories in folders of the workspace. */
+  readonly repositories: readonly FoundRepository[];
 }
 
 interface PlanOptions {
@@ -72,16 +74,18 @@ export function planGuards(options: PlanOptions): GuardPlan {
   const { root, canChange, repositories, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable);
   const ofGit = canChange ? gitPlaces(root, repositories, { creates: true }) : noPlaces;
-  const protect = options.protect.map((path) => resolve(root, path));
+  const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
+    resolve(root, path),
+  );
   for (const path of options.programs) planner.guard(path, 'program');
   for (const path of ofGit.pinned) planner.guard(path, 'pinned');
   for (const path of [...ofGit.guarded, ...startUp]) planner.guard(path, 'read-only');
   for (const path of protect) planner.guard(path, 'settings');
   for (const path of [...keys, ...hide]) planner.guard(path, 'hidden');
-  return planner.plan();
+  return { ...planner.plan(), repositories: ofGit.below };
 }
 
-const noPlaces: GitPlaces = { guarded: [], pinned: [] };
+const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
 
 /** A link can lead to another link. The kernel gives up after 40. */
 const maxLinks = 40;
@@ -165,7 +169,7 @@ class Planner {
       this.#guarded.set(path, { path, guard, isFolder });
   }
 
-  plan(): GuardPlan {
+  plan(): Omit<GuardPlan, 'repositories'> {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
     const isCovered = (path: string, by: GuardedPath['guard']) => {
       for (let at = dirname(path); dirname(at) !== at; at = dirname(at)) {

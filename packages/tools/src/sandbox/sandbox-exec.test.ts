@@ -1,7 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RepositorySearch } from '../git/repository-search.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { gitPlaces } from './git-places.ts';
 import { type SandboxExecView, sandboxExecProfile } from './sandbox-exec.ts';
 
 // The text of the profile is tested here. No test runs it, because that needs macOS.
@@ -10,7 +12,8 @@ const home = join('/Users', 'me');
 const profile = (given: Partial<SandboxExecView> & Pick<SandboxExecView, 'root'>) =>
   sandboxExecProfile({
     ...{ view: 'workspace', network: false, unixSockets: false, temporary: '/private/tmp/own' },
-    ...{ writable: [], hidden: [`${home}/.ssh`], protected: [], ...given },
+    ...{ writable: [], hidden: [`${home}/.ssh`], protected: [] },
+    ...{ git: gitPlaces(given.root, new RepositorySearch()).guarded, ...given },
   }).split('\n');
 
 test('commands write to the workspace and to a folder of their own, after all writing is refused', () => {
@@ -49,6 +52,22 @@ test('settings of git and protected files are refused after the workspace is all
 test('without a repository, none can be created', () => {
   const root = temporaryFolder();
   expect(profile({ root }).join('\n')).toContain(`(subpath "${root}/.git")`);
+});
+
+test('attack: commands write to a terminal of the user', () => {
+  const text = profile({ root: temporaryFolder() }).join('\n');
+  expect(text).toContain('(literal "/dev/tty")');
+  expect(text).not.toContain('ttys');
+});
+
+test('attack: commands change hooks and repositories that are not directly in the workspace', () => {
+  const root = temporaryFolder();
+  mkdirSync(join(root, '.git'));
+  writeFileSync(join(root, '.git/config'), '[core]\n\thooksPath = tools/hooks\n');
+  mkdirSync(join(root, 'a/b/.git'), { recursive: true });
+  const text = profile({ root }).join('\n');
+  for (const name of ['tools/hooks', 'a/b/.git/config'])
+    expect(text).toContain(`(subpath "${join(root, name)}")`);
 });
 
 test('keys are refused last', () => {

@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type {
   PreparedCommand,
   SandboxOptions,
@@ -8,10 +8,13 @@ import type {
   SandboxRequest,
   SandboxSearch,
 } from '../contract/sandbox.ts';
+import { watchRepositories } from '../git/new-repositories.ts';
+import { RepositorySearch } from '../git/repository-search.ts';
 import { commandLimits, withLimits } from './command-limits.ts';
+import { gitPlaces, otherSettings } from './git-places.ts';
 import { keyPlaces } from './key-places.ts';
 import { probeSandbox } from './probe-sandbox.ts';
-import { isBelow } from './protected-paths.ts';
+import { isBelow, realPathOf } from './protected-paths.ts';
 
 const program = '/usr/bin/sandbox-exec';
 
@@ -34,24 +37,29 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   process.once('exit', close);
   const { profile = 'workspace', network = false, unixSockets = false } = options;
   const limits = commandLimits(options.limits);
+  const search = new RepositorySearch();
   const prepareWith = async (
     { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
     request: SandboxRequest,
   ): Promise<PreparedCommand> => {
     const { root, view = profile } = request;
     const { keys, startUp } = keyPlaces(process.env);
+    const ofGit = view === 'workspace' ? gitPlaces(root, search) : undefined;
+    const created = ofGit && watchRepositories({ root, known: ofGit.below, search });
+    const settings = [...otherSettings, ...protect].map((path) => resolve(root, path));
     const text = sandboxExecProfile({
-      ...{ root, view, temporary, unixSockets, writable },
+      ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
       network: (request.network ?? network) && view !== 'closed',
       hidden: [...keys, ...hide, ...(request.hide ?? [])],
-      protected: [...startUp, ...programs, ...protect.map((path) => resolve(root, path))],
+      protected: [...startUp, ...programs, ...settings],
     });
     return {
       program,
       args: ['-p', text, '--', ...withLimits(request.command, limits)],
       env: { ...request.env, TMPDIR: temporary, XDG_CACHE_HOME: join(temporary, '.cache') },
-      ...{ fds: [], endsTogether: false, blocked: new AbortController().signal },
-      finish: async () => [],
+      ...{ fds: [], endsTogether: false },
+      blocked: created?.blocked ?? new AbortController().signal,
+      finish: async () => (await created?.finish()) ?? [],
     };
   };
   const common = { name: 'sandbox-exec', profile, network, close } as const;
@@ -79,6 +87,8 @@ export interface SandboxExecView {
   readonly writable: readonly string[];
   readonly hidden: readonly string[];
   readonly protected: readonly string[];
+  /** The places of git that no command may change. */
+  readonly git: readonly string[];
 }
 
 /** Folders that the closed view hides, except for the workspace. */
@@ -93,7 +103,9 @@ export function sandboxExecProfile(view: SandboxExecView): string {
   const { root, network, unixSockets, temporary } = view;
   const isClosed = view.view === 'closed';
   const writable = view.view === 'workspace' ? [root, ...view.writable] : [];
-  const guarded = [...gitPlaces(root), ...view.protected];
+  // The profile is about real paths, and a `.git` can be a link.
+  const named = [...view.git, ...view.git.flatMap(besideConfig), ...view.protected];
+  const guarded = [...new Set([...named, ...named.map(realPathOf)])];
   const parents = new Set(guarded.flatMap((path) => foldersBetween(root, path)));
   return [
     '(version 1)',
@@ -115,7 +127,8 @@ export function sandboxExecProfile(view: SandboxExecView): string {
     // A command that nobody approved must leave nothing behind for the next one.
     rule('allow file-write*', 'subpath', [...(isClosed ? [] : [temporary]), ...writable]),
     rule('allow file-write*', 'literal', devices),
-    '(allow file-write* (regex #"^/dev/(tty|fd/|ttys)"))',
+    // Not the terminals of the user (`/dev/ttys…`), which would obey what a command writes.
+    '(allow file-write* (literal "/dev/tty") (regex #"^/dev/fd/"))',
     rule('deny file-write*', 'subpath', guarded),
     // Otherwise a command could move a parent folder away and put another one in its place.
     rule('deny file-write-unlink', 'literal', [root, ...parents]),
@@ -142,12 +155,11 @@ function quote(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-/** The places in which git finds programs to run. A missing repository cannot be created. */
-function gitPlaces(root: string): readonly string[] {
-  const git = join(root, '.git');
-  const isRepository = lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true;
-  const names = ['hooks', 'config', 'config.worktree', 'commondir', 'modules', 'worktrees'];
-  return [...(isRepository ? names.map((name) => join(git, name)) : [git]), join(root, 'HEAD')];
+/** Further places of a repository, whose settings are guarded. They need not exist. */
+function besideConfig(place: string): readonly string[] {
+  if (basename(place) !== 'config') return [];
+  const names = ['hooks', 'config.worktree', 'modules', 'worktrees'];
+  return names.map((name) => join(dirname(place), name));
 }
 
 function foldersBetween(root: string, path: string): readonly string[] {

@@ -43,7 +43,7 @@ async function runSearchWorker(
   signal.throwIfAborted();
   const cell = createProgressCell();
   const workerData: WorkerInput = { request, cell };
-  const worker = new Worker(program, { workerData, resourceLimits, execArgv, env: {} });
+  const worker = new Worker(program, { workerData, resourceLimits, execArgv, env: workerEnv() });
   const found: FileMatch[] = [];
   const ended = Promise.withResolvers<SearchReport | undefined>();
   worker.on('message', (message: WorkerMessage) => {
@@ -67,6 +67,12 @@ async function runSearchWorker(
     signal.removeEventListener('abort', onAbort);
     await worker.terminate();
   }
+}
+
+/** The worker starts faster with the compiled code of earlier ones, if the process caches it. */
+function workerEnv(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 }
 
 /** Maximum depth of folders. The walk keeps a file handle open for each of them. */

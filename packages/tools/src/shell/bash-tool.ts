@@ -146,7 +146,8 @@ async function executeCommand(
   const own = traceEnv(safeEnv(inherited, settings.env), trace);
   const env = await protectGitLine(command, own, workspace.root);
   const shell = await findShell(settings.shell, workspace.root, env['PATH']);
-  const confinement = await confine(input, toolCallId, env, { ...settings, shell });
+  const unasked = traceEnv(safeEnv(inherited), trace);
+  const confinement = await confine(input, toolCallId, { env, unasked }, { ...settings, shell });
   const confined = confinement?.prepared;
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
@@ -176,11 +177,21 @@ interface Confinement {
   readonly network: boolean;
 }
 
+/** The environment of a command. */
+interface CommandEnv {
+  readonly env: Readonly<Record<string, string>>;
+  /**
+   * The environment of a command that nobody approved. It has no variables that the user passes on
+   * by name, which are often secrets: `jq -n env` prints them.
+   */
+  readonly unasked: Readonly<Record<string, string>>;
+}
+
 /** Prepares the sandbox for a command. Returns undefined if the command runs without one. */
 async function confine(
   input: BashInput,
   toolCallId: string,
-  env: Readonly<Record<string, string>>,
+  { env, unasked }: CommandEnv,
   { sandbox, reading, shell, workspace: { root } }: Settings,
 ): Promise<Confinement | undefined> {
   const call = { tool: 'bash', input };
@@ -192,7 +203,10 @@ async function confine(
   const view = hide === undefined ? sandbox.profile : 'closed';
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
-  const prepared = await sandbox.prepare({ root, command, env, view, network, hide });
+  const prepared = await sandbox.prepare({
+    ...{ root, command, view, network, hide },
+    env: view === 'closed' ? unasked : env,
+  });
   return { prepared, view, network };
 }
 

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Tool, ToolContext } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
+import { childEnv } from '../../../core/src/testing/runs.ts';
 import { connectMcp, type McpOptions, type McpServer, type McpTools } from '../mcp/index.ts';
 import { runTool, type ToolRunResult } from './tool-context.ts';
 
@@ -11,7 +12,8 @@ export function stdioServer(
   flags: readonly string[] = [],
   env?: Readonly<Record<string, string>>,
 ): McpServer {
-  return { name: 'test', stdio: { command: process.execPath, args: [program, ...flags], env } };
+  const stdio = { command: process.execPath, args: [program, ...flags] };
+  return { name: 'test', stdio: { ...stdio, env: { ...childEnv(), ...env } } };
 }
 
 /** Tracks the connections of a test, to close them all at its end. */

@@ -135,7 +135,7 @@ export class ApprovalAnswers {
    */
   #openWaiting(first: PendingApproval, key: Key): void {
     const { previews, runInBackground } = this.#options;
-    const waiting = this.#unanswered;
+    const waiting = this.#unanswered.filter(({ input }) => input !== undefined);
     const unready = waiting.filter((one) => !previews.isReady(one));
     if (unready.length === 0) return this.#openList(first, waiting, key);
     const open = async () => {

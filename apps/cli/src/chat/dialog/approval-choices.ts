@@ -15,7 +15,8 @@ export interface ApprovalChoice extends ChoiceItem {
 
 /**
  * Returns the possible answers to an approval. A lasting answer is offered only if there is a rule
- * for it. The last answer denies, and the selection starts there.
+ * for it. The last answer denies, and the selection starts there. It is the only answer if the input
+ * of the call is unknown.
  */
 export function approvalChoices({
   approval,
@@ -28,6 +29,7 @@ export function approvalChoices({
 >): readonly ApprovalChoice[] {
   const { rule, input } = approval;
   const known = rule === undefined ? undefined : parseRule(rule);
+  if (input === undefined) return [denyChoice];
   const choices: readonly (ApprovalChoice | undefined)[] = [
     { action: 'once', label: 'Yes, once', letter: 'y' },
     rule === undefined
@@ -46,11 +48,15 @@ export function approvalChoices({
           ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
           detail: ruleToText(savedRule),
         },
-    input === undefined ? undefined : { action: 'change', label: 'Change the input', letter: 'c' },
-    { action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n adds a reason' },
+    { action: 'change', label: 'Change the input', letter: 'c' },
+    denyChoice,
   ];
   return choices.filter((choice) => choice !== undefined);
 }
+
+const denyChoice: ApprovalChoice = {
+  ...{ action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n adds a reason' },
+};
 
 /** Describes the scope of an answer for the session. */
 function ruleScope(rule: PermissionRule | undefined, folder?: string): string {

@@ -126,9 +126,13 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
     return [...shown, ...otherFields(look, fields, commandFields)];
   }
   const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
-  if (input === undefined || isPathAlone(name, fields)) return path;
+  if (input === undefined) return [...path, ...wrapText(look, unknownInput, margin)];
+  if (isPathAlone(name, fields)) return path;
   return [...path, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), margin)];
 }
+
+const unknownInput =
+  'The input of this call is not known here, so it cannot be allowed. Deny it; the model can make the call again.';
 
 /** The title or the diff shows these fields. */
 const diffFields: ReadonlySet<string> = new Set(['path', 'content', 'edits']);

@@ -47,6 +47,8 @@ export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
       return note('mark', '■ cut off by the provider’s content filter');
     case 'refusal':
       return note('mark', '■ the model refused');
+    case 'blocked':
+      return note('mark', `■ stopped by a guardrail${reasonSuffix(cause)}`);
     case 'limit':
       return note('mark', `■ stopped at a limit${reasonSuffix(cause)}`);
     case 'parked':

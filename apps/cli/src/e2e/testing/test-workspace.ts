@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { vi } from 'vitest';
-import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
+import { childEnv, patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { builtProgram } from '../../testing/built-program.ts';
 
 /** A user account with a small project: everything that the program can access. */
@@ -50,6 +50,7 @@ export function openTestWorkspace(more: Readonly<Record<string, string>> = {}): 
 function envOf(folder: string): Readonly<Record<string, string>> {
   const path = [join(folder, 'bin'), dirname(process.execPath), process.env['PATH'] ?? ''];
   return {
+    ...childEnv(),
     PATH: path.join(':'),
     HOME: join(folder, 'home'),
     SHELL: '/bin/sh',

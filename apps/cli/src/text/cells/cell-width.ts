@@ -37,6 +37,10 @@ export interface Grapheme {
 
 /** Yields the user-perceived characters with their widths. */
 export function* graphemes(text: string): Generator<Grapheme> {
+  if (singleCells.test(text)) {
+    for (const character of text) yield { text: character, width: 1 };
+    return;
+  }
   for (const { segment } of segmenter.segment(text)) {
     yield { text: segment, width: graphemeWidth(segment) };
   }

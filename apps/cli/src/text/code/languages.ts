@@ -34,6 +34,9 @@ const aliases: Readonly<Record<string, string>> = {
   yaml: 'yml',
 };
 
+/** The names of the grammars that may be loaded. */
+export const knownLanguages: readonly string[] = Object.keys(aliases);
+
 /** Languages that are embedded in others. */
 const embeddedLanguages: Readonly<Record<string, readonly string[]>> = {
   xml: ['css', 'javascript'],

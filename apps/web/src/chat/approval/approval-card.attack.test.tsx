@@ -1,5 +1,13 @@
+import {
+  type AskedApproval,
+  emptyState,
+  sessionId,
+  toolCallId,
+  toolCallPart,
+} from '@millrace/core';
 import { expect, test } from 'vitest';
 import { altY, openApprovalPage } from '../../testing/approval-page.tsx';
+import { findCall } from '../state/chat-source.ts';
 
 // A hostile model hides the harmful part of a call: in the middle of a long input, in a field that
 // the card leaves out, in invisible characters, or behind a rule that nobody reads.
@@ -178,4 +186,21 @@ test('attack: Enter on a card that just appeared, or that is held, allows nothin
   await page.page.act(() => void page.button('Deny').dispatchEvent(event));
   expect(event.defaultPrevented).toBe(true);
   expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
+test('attack: a message that repeats the id of a call is not shown in its place', () => {
+  const id = toolCallId('c');
+  const item = (turn: number, command: string) => ({
+    ...{ turn, attempt: Math.min(turn, 1) },
+    parts: [{ id: `${turn}.x.${command}`, part: toolCallPart(id, 'bash', { command }) }],
+  });
+  const items = { before: undefined, chunk: [item(1, evil), item(0, 'ls'), item(2, 'ls')] };
+  const state = { ...emptyState(sessionId('s')), items } as never;
+  const asked: AskedApproval = {
+    ...{ turn: 1, attempt: 1, toolCallId: id, name: 'bash', reason: undefined, rule: undefined },
+    from: undefined,
+  };
+  expect(findCall(state, asked)).toBe(`1.x.${evil}`);
+  const from = { toolCallId: id, agents: ['helper'], session: sessionId('t'), input: {} };
+  expect(findCall(state, { ...asked, from })).toBeUndefined();
 });

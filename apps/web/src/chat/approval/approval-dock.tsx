@@ -65,8 +65,7 @@ interface ApprovalRequestProps {
 }
 
 function ApprovalRequest({ source, handle, asked, more, hadFocus }: ApprovalRequestProps) {
-  const { toolCallId } = asked;
-  const read = useCallback((from: ChatSource) => findCall(from.state, toolCallId), [toolCallId]);
+  const read = useCallback((from: ChatSource) => findCall(from.state, asked), [asked]);
   const part = usePart(source, useSourceValue(source, read));
   // The same object while the question stays, because the card keeps state for it.
   const outside = useMemo(() => callOutside(asked), [asked]);

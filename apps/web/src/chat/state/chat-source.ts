@@ -1,5 +1,13 @@
 import type { LiveItem } from '@millrace/client';
-import type { FoldState, ItemId, ItemState, Part, PartId, Sequence } from '@millrace/core';
+import type {
+  AskedApproval,
+  FoldState,
+  ItemId,
+  ItemState,
+  Part,
+  PartId,
+  Sequence,
+} from '@millrace/core';
 import { useCallback, useRef, useSyncExternalStore } from 'react';
 import type { CallFacts, FactIndex } from './fact-index.ts';
 
@@ -80,13 +88,16 @@ export function useCallFacts(source: ChatSource, toolCallId: string): CallFacts 
 }
 
 /**
- * Finds the part of a tool call. It searches from the end, because recent calls are the common
- * case.
+ * Finds the part of a call that waits for an approval. Only the attempt that asked has the call that
+ * runs; other items may repeat its id. The call of a sub-agent is on another log.
  */
-export function findCall({ items }: FoldState, toolCallId: string): PartId | undefined {
+export function findCall({ items }: FoldState, asked: AskedApproval): PartId | undefined {
+  const { toolCallId, turn, attempt, from } = asked;
+  if (from !== undefined) return undefined;
   for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
-    for (const { parts } of at.chunk.toReversed()) {
-      const found = parts.find(
+    for (const item of at.chunk.toReversed()) {
+      if (item.turn !== turn || item.attempt !== attempt) continue;
+      const found = item.parts.find(
         ({ part }) => part?.kind === 'tool_call' && part.toolCallId === toolCallId,
       );
       if (found !== undefined) return found.id;

@@ -69,6 +69,8 @@ function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
       return { look: 'warn', text: 'The provider’s content filter ended the answer.' };
     case 'refusal':
       return { look: 'warn', text: 'The model refused to answer.' };
+    case 'blocked':
+      return { look: 'warn', text: `A guardrail stopped the agent: ${cause ?? 'unknown'}.` };
     case 'limit':
       return { look: 'warn', text: `The agent reached a limit: ${cause ?? 'unknown'}.` };
     case 'unknown':

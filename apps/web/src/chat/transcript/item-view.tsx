@@ -32,11 +32,17 @@ export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
     case 'developer':
       return <Aside source={source} item={item} title="Instructions" />;
     case 'context':
-      return <Aside source={source} item={item} title="Summary of earlier messages" />;
+      return <Aside source={source} item={item} title={contextTitle(item)} />;
     case 'tool':
       return null;
   }
 });
+
+/** The changed input of a guardrail, or the summary of a compaction. */
+function contextTitle({ metadata }: ItemHead): string {
+  const isChange = metadata?.['guardrail'] === true;
+  return isChange ? 'What the model got instead' : 'Summary of earlier messages';
+}
 
 interface AsideProps {
   readonly source: ChatSource;

@@ -48,6 +48,7 @@ export function stopTone({ stop }: StopFact): BarTone {
     case 'error':
     case 'content_filter':
     case 'refusal':
+    case 'blocked':
     case 'limit':
     case 'length':
       return 'bad';

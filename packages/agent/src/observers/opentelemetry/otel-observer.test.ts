@@ -39,6 +39,7 @@ import {
   usage,
 } from '../../testing/log-builder.ts';
 import { type OpenTelemetryOptions, openTelemetryObserver } from './otel-observer.ts';
+import { otlpExporter } from './otlp-exporter.ts';
 
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -574,4 +575,6 @@ test('20.03: nothing imports the OpenTelemetry API, not even its types, so it ne
 test('an unknown option is refused', () => {
   const options = { tracer, recordContents: true } as OpenTelemetryOptions;
   expect(() => openTelemetryObserver(options)).toThrow('Did you mean recordContent?');
+  const exporter = otlpExporter({ url: 'http://127.0.0.1:1' });
+  expect(() => openTelemetryObserver(exporter)).not.toThrow();
 });

@@ -1,7 +1,8 @@
-import type { AgentEvent, LogRecord, SessionId } from '@millrace/core';
+import type { AgentEvent, LogRecord, OptionNames, SessionId } from '@millrace/core';
 import type { ObservedRun, Observer } from '../../contract/observer.ts';
 import type { TraceContext } from '../../contract/telemetry.ts';
 import { assertKnownOptions } from '../../known-options.ts';
+import type { OtlpExporter } from './otlp-exporter.ts';
 import type { RunSpanIds } from './run-span-ids.ts';
 import { SessionTrace } from './session-trace.ts';
 import type { SpanTracer } from './timed-span.ts';
@@ -32,6 +33,12 @@ export interface OpenTelemetryObserver {
   end(): void;
 }
 
+/** The exporter of `otlpExporter` has a tracer and ids, so it is accepted as a whole. */
+const optionNames: OptionNames<OpenTelemetryOptions & OtlpExporter> = {
+  ...{ tracer: true, context: true, ids: true, agentName: true, recordContent: true },
+  ...{ export: true, flush: true, close: true },
+};
+
 /** Maximum number of traced sessions. Beyond it, the oldest one is dropped. */
 const maxSessions = 10_000;
 
@@ -43,9 +50,7 @@ const maxSessions = 10_000;
  * @example const { observe } = openTelemetryObserver({ tracer: trace.getTracer('my-app') });
  */
 export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTelemetryObserver {
-  assertKnownOptions('openTelemetryObserver', options, {
-    ...{ tracer: true, context: true, ids: true, agentName: true, recordContent: true },
-  });
+  assertKnownOptions('openTelemetryObserver', options, optionNames);
   const { agentName, recordContent = false } = options;
   /** Sessions with open spans. */
   const traces = new Map<SessionId, SessionTrace>();

@@ -1,4 +1,5 @@
 import type { ModelInfo } from '../../contract/model-info.ts';
+import { ErrorBuilder, secretsOf } from '../../errors/error-builder.ts';
 import { fault } from '../../errors/wire-fault.ts';
 import {
   completeRetries,
@@ -10,7 +11,6 @@ import { Deadlines } from '../../transport/deadlines.ts';
 import { Interrupted, type Interruption } from '../../transport/failures.ts';
 import { createTransport, type Transport } from '../../transport/transport-options.ts';
 import { assertProviderOptions, mergeHeaders, readHeaders } from '../../wire/api-options.ts';
-import { ErrorBuilder, secretsOf } from '../../wire/error-builder.ts';
 import { failureOf } from '../errors.ts';
 import type { AiSdkOptions } from '../options.ts';
 

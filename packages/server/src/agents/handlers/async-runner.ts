@@ -22,7 +22,7 @@ type FindAsyncAgent = (
   agentId: string,
 ) => Promise<{ readonly info: AgentInfo; readonly agent: AsyncAgent } | undefined>;
 
-interface HandlerCall extends StoredTask {
+interface HandlerCall extends Pick<StoredTask, 'task' | 'agentId'> {
   readonly info: AgentInfo;
   readonly agent: AsyncAgent;
   readonly journal: LocalJournal;

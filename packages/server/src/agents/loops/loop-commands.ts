@@ -51,6 +51,13 @@ export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
       const { type, tool_call_id: toolCallId, by, reason } = command;
       return { type, toolCallId, ...(by != null && { by }), ...(reason != null && { reason }) };
     }
+    case 'tool_output': {
+      const { type, tool_call_id: toolCallId, by, output, error } = command;
+      return {
+        ...{ type, toolCallId, ...(by != null && { by }) },
+        ...{ ...(output !== undefined && { output }), ...(error !== undefined && { error }) },
+      };
+    }
     case 'abort':
       return { type: 'abort', ...(command.reason != null && { reason: command.reason }) };
     case 'compact':

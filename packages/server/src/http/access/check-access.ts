@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HttpRequest, IncomingRequest, RequestAccess } from '../../contract/http.ts';
+import type { HttpRequest, IncomingRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant } from '../../contract/service.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { Reply, type Route } from '../route.ts';
-import { readTarget } from '../router.ts';
+import { type Authorize, authorizedBy, grantOf, incomingRequest } from './authorized-user.ts';
 import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
@@ -23,10 +23,6 @@ export interface AccessPolicy {
   /** Returns the client's address. Default: the other end of the connection. */
   readonly clientAddress?: ClientAddress | undefined;
 }
-
-export type Authorize = (
-  request: IncomingRequest,
-) => RequestAccess | undefined | Promise<RequestAccess | undefined>;
 
 export type ClientAddress = (request: IncomingRequest) => string | undefined;
 
@@ -61,26 +57,6 @@ export async function checkAccess(
   exchange.grant = await authorize(exchange, policy, isPublic);
   checkRights(exchange.grant, request.method, route);
   return 'allowed';
-}
-
-function incomingRequest({
-  method,
-  url,
-  basePath,
-  headers,
-  address,
-  source,
-}: HttpRequest): IncomingRequest {
-  const { path = '/' } = readTarget(url, basePath) ?? {};
-  const peerAddress = address === 'unknown' ? undefined : address;
-  return { method, path, headers: toHeaders(headers), peerAddress, source };
-}
-
-function toHeaders(headers: IncomingHttpHeaders): Headers {
-  const all = new Headers();
-  for (const [name, value] of Object.entries(headers))
-    for (const one of [value ?? []].flat()) all.append(name, one);
-  return all;
 }
 
 /** A read-only token can use no other method than GET. No GET route changes anything. */
@@ -126,7 +102,7 @@ async function authorize(
     rateLimit.take(exchange.caller);
     return grant;
   }
-  const access = isPublic ? undefined : await policy.authorize?.(incomingRequest(exchange.request));
+  const access = isPublic ? undefined : await authorizedBy(policy.authorize, exchange.request);
   if (access !== undefined) exchange.caller = `user ${access.user}`;
   rateLimit.take(exchange.caller);
   if (access !== undefined) return grantOf(access);
@@ -135,20 +111,35 @@ async function authorize(
     const message = 'Cannot answer without a token. Send it as `authorization: Bearer …`';
     throw new ServerError('unauthorized', message);
   }
-  assertLocal(exchange.address);
+  assertLocal(exchange, policy);
   return fullGrant;
 }
 
-function grantOf({ scope = fullGrant.scope, isReadOnly = false }: RequestAccess): Grant {
-  return { scope, isReadOnly, expiresAt: null, isAgentKey: false };
-}
-
 /** Without tokens, every user of this machine may do everything, and nobody else may do anything. */
-function assertLocal(address: string): void {
-  if (isLoopback(address.replace(/^::ffff:/i, ''))) return;
+function assertLocal({ address, request }: HttpExchange, { clientAddress }: AccessPolicy): void {
+  const senders = clientAddress === undefined ? forwardedFor(request.headers) : [];
+  if ([address, ...senders].every(isThisMachine)) return;
   const message =
     'Cannot answer a request that may come from another machine: the server has no tokens. Set `tokens`, or `authorize` to use the sign-in of your application';
   throw new ServerError('unauthorized', message);
+}
+
+function isThisMachine(address: string): boolean {
+  return isLoopback(address.replace(/^::ffff:/i, ''));
+}
+
+/**
+ * The addresses for which a proxy on this machine says that it forwards the request. An address that
+ * it does not tell is empty.
+ */
+function forwardedFor(headers: IncomingHttpHeaders): readonly string[] {
+  const listed = (name: string) => [headers[name] ?? []].flat().flatMap((text) => text.split(','));
+  const forwarded = listed('forwarded').map(
+    (element) => /(?:^|;)\s*for="?(\[[^\]]*\]|[^:;"]*)/i.exec(element)?.[1] ?? '',
+  );
+  return [...listed('x-forwarded-for'), ...listed('x-real-ip'), ...forwarded].map((address) =>
+    address.trim(),
+  );
 }
 
 function serverClosing({ response }: HttpExchange): ServerError {

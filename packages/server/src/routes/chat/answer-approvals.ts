@@ -1,6 +1,7 @@
 import type { FoldState } from '@millrace/core';
 import {
   approvalAnswerChunks,
+  hideCalls,
   messageId,
   pendingApprovalChunks,
   stepsFrom,
@@ -11,7 +12,7 @@ import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import type { CallDecision } from '../../journal/journal-state.ts';
 import { lateDecision } from '../../tasks/late-decision.ts';
-import type { ApprovalAnswer, ChatInput } from './chat-body.ts';
+import { type ApprovalAnswer, type ChatInput, noInput } from './chat-body.ts';
 import { type ChatState, emptyChat, readChat } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
@@ -19,29 +20,40 @@ import type { AnswerStream } from './stream-answer.ts';
 type ApprovalInput = Extract<ChatInput, { readonly kind: 'answers' }>;
 
 /**
- * Submits the user's answers to pending approvals. Returns the stream that continues their message.
+ * Submits the user's answers to pending approvals, and the outputs of tools that the client ran. Returns
+ * the stream that continues their message.
  */
 export async function answerApprovals(
   { taskId, id }: Chat,
-  { messageId: shownId, answers }: ApprovalInput,
+  { messageId: shownId, answers, outputs: given }: ApprovalInput,
   { service, log, trace }: RouteContext,
 ): Promise<AnswerStream> {
-  const answeredCalls = new Set(answers.map(({ callId }) => callId));
+  const named = new Set([...answers, ...given].map(({ callId }) => callId));
   let pendingState: ChatState | undefined;
   const decided = new Map<string, Decided>();
   const now = await readChat(log, emptyChat(taskId), ({ after, record: { fact } }) => {
-    if (isPending(after.fold, answeredCalls)) pendingState = after;
-    if (fact?.type === 'approval_answered' && answeredCalls.has(fact.toolCallId))
+    if (isPending(after.fold, named)) pendingState = after;
+    if (fact?.type === 'approval_answered' && named.has(fact.toolCallId))
       decided.set(fact.toolCallId, fact);
   });
-  if (pendingState === undefined) throw notPending(id, taskId);
+  if (pendingState === undefined) throw answers.length === 0 ? noInput() : notPending(id, taskId);
+  const { awaited } = pendingState.fold;
+  const outputs = given.filter(({ callId }) => awaited.some((one) => one.toolCallId === callId));
+  const ran = new Set(outputs.map(({ callId }) => callId));
+  const answeredCalls = new Set([...answers.map(({ callId }) => callId), ...ran]);
   const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
   // A repeated answer continues the message. Another answer than the one that counts is refused.
   for (const answer of answers)
     if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
+  for (const { callId, output, error } of outputs) {
+    const isOpen = isPending(now.fold, new Set([callId]));
+    const result = error === undefined ? { output: output ?? null } : { error };
+    const command = { type: 'tool_output', tool_call_id: callId, by: 'chat', ...result } as const;
+    if (isOpen) await service.tasks.submit(taskId, command, { trace });
+  }
   for (const answer of open) await service.tasks.submit(taskId, commandOf(answer), { trace });
   const opening = restateFrom(pendingState.fold, answers, shownId ?? messageId(pendingState.fold));
-  return { from: pendingState, opening, answeredCalls };
+  return { from: pendingState, opening: hideCalls(opening, ran), answeredCalls };
 }
 
 type Decided = Pick<CallDecision, 'decision' | 'by' | 'reason'>;
@@ -55,8 +67,8 @@ function assertSameAnswer(
   throw lateDecision(taskId, callId, decided ?? { decision: 'ended' });
 }
 
-function isPending({ asked }: FoldState, calls: ReadonlySet<string>): boolean {
-  return asked.some(({ toolCallId }) => calls.has(toolCallId));
+function isPending({ asked, awaited }: FoldState, calls: ReadonlySet<string>): boolean {
+  return [...asked, ...awaited].some(({ toolCallId }) => calls.has(toolCallId));
 }
 
 /** The client continues the message that it has, so the last step is sent again from its start. */
@@ -65,7 +77,7 @@ function restateFrom(
   answers: readonly ApprovalAnswer[],
   shownId: string,
 ): readonly UiChunk[] {
-  const { turn = 0 } = fold.asked[0] ?? {};
+  const { turn = 0 } = fold.asked[0] ?? fold.awaited[0] ?? {};
   const answerChunks = answers.flatMap(({ callId, isApproved, reason }) => {
     const asked = fold.asked.find(({ toolCallId }) => toolCallId === callId);
     if (asked === undefined) return [];

@@ -1,4 +1,4 @@
-import { isId } from '@millrace/core';
+import { isId, type JsonValue } from '@millrace/core';
 import { z } from 'zod';
 import { checkedList } from '../../contract/checked-list.ts';
 import { closedObject } from '../../contract/closed-object.ts';
@@ -11,6 +11,8 @@ const part = z.looseObject({
   text: z.string().optional(),
   toolCallId: z.string().optional(),
   state: z.string().optional(),
+  output: jsonValueSchema.optional(),
+  errorText: z.string().max(65_536).optional(),
   approval: z
     .looseObject({ approved: z.boolean().optional(), reason: z.string().max(4096).optional() })
     .optional(),
@@ -63,11 +65,13 @@ export type ChatInput =
       readonly text: string;
       readonly isRegenerate: boolean;
     }
-  /** Answers to pending approvals, and the message that contains them. */
+  /** Answers to pending approvals, outputs of tools that the client ran, and the message with them. */
   | {
       readonly kind: 'answers';
       readonly messageId: string | undefined;
       readonly answers: readonly ApprovalAnswer[];
+      /** The outputs of all calls in the message. Most of them are from the server. */
+      readonly outputs: readonly ClientOutput[];
     };
 
 /** The answer of the user to a pending approval. */
@@ -77,6 +81,13 @@ export interface ApprovalAnswer {
   readonly reason: string | undefined;
 }
 
+/** The result of a tool in the client's message. */
+interface ClientOutput {
+  readonly callId: string;
+  readonly output?: JsonValue | undefined;
+  readonly error?: string | undefined;
+}
+
 /** Reads the new input from the last message of a request. */
 export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   const last = messages.at(-1);
@@ -84,11 +95,18 @@ export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   if (last?.role === 'user') {
     return { kind: 'message', id: last.id, text: textIn(last.parts), isRegenerate };
   }
-  const answers = isRegenerate || last?.role !== 'assistant' ? [] : approvalAnswersIn(last.parts);
-  if (answers.length > 0) return { kind: 'answers', messageId: last?.id, answers };
+  const parts = isRegenerate || last?.role !== 'assistant' ? [] : last.parts;
+  const answers = approvalAnswersIn(parts);
+  const outputs = outputsIn(parts);
+  if (answers.length === 0 && outputs.length === 0) throw noInput();
+  return { kind: 'answers', messageId: last?.id, answers, outputs };
+}
+
+/** The request has nothing that the agent waits for. */
+export function noInput(): ServerError {
   const message =
-    'Cannot find new input in this chat: its last message is not from the user and answers no approval. Send one of these as the last message';
-  throw new ServerError('invalid', message);
+    'Cannot find new input in this chat: its last message is not from the user, answers no approval and has no output of a tool that waits for the client. Send one of these as the last message';
+  return new ServerError('invalid', message);
 }
 
 type Parts = ChatBody['messages'][number]['parts'];
@@ -101,6 +119,14 @@ function textIn(parts: Parts): string {
   const message =
     'Cannot accept this message: it is empty or contains files. Send parts of type text';
   throw new ServerError('invalid', message);
+}
+
+function outputsIn(parts: Parts): readonly ClientOutput[] {
+  return parts.flatMap(({ toolCallId: callId, state, output, errorText }): ClientOutput[] => {
+    if (callId === undefined) return [];
+    if (state === 'output-error') return [{ callId, error: errorText ?? 'It failed' }];
+    return state === 'output-available' ? [{ callId, output: output ?? null }] : [];
+  });
 }
 
 function approvalAnswersIn(parts: Parts): readonly ApprovalAnswer[] {

@@ -31,6 +31,8 @@ const replyType = 'text/event-stream';
  *   `/tasks/{task_id}/commands`, or send `task/interrupt`. The open streams then report the abort.
  * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the
  *   first one.
+ * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the
+ *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
  * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the
  *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
  */
@@ -39,7 +41,7 @@ export const chatRoutes: readonly Route[] = [
     method: 'POST',
     path: '/agents/name/{agent_name}/chat',
     summary:
-      "Send a message or answers to approvals from the AI SDK's useChat. The chat id is the name of the task. Returns a UI message stream. A disconnect does not stop the agent",
+      "Send a message, answers to approvals or outputs of tools from the AI SDK's useChat. The chat id is the name of the task. Returns a UI message stream. A disconnect does not stop the agent",
     params: chatParams,
     body: chatBodySchema,
     reply,

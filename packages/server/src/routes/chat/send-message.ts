@@ -68,9 +68,12 @@ async function readHistory(
  * the user.
  */
 function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
-  if (fold.asked.length === 0) return;
-  const calls = fold.asked.map(({ toolCallId }) => toolCallId).join(', ');
-  const message = `Cannot send a message to chat ${id} now: calls wait for an approval (${calls}). Answer the approval, or interrupt task ${task}`;
+  const { asked, awaited } = fold;
+  const waiting = [...asked, ...awaited];
+  if (waiting.length === 0) return;
+  const what = asked.length > 0 ? 'an approval' : 'the client to run them';
+  const calls = waiting.map(({ toolCallId }) => toolCallId).join(', ');
+  const message = `Cannot send a message to chat ${id} now: calls wait for ${what} (${calls}). Answer them, or interrupt task ${task}`;
   throw new ServerError('bad_state', message, { task });
 }
 
@@ -146,7 +149,7 @@ function isAnswerStart(
 
 /** After these stop reasons, queued messages wait until the next message arrives. */
 function assertContinues(taskId: string, reason: string): void {
-  if (!['aborted', 'error', 'limit', 'parked'].includes(reason)) return;
+  if (!['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason)) return;
   const message = `Cannot answer in task ${taskId} now: the previous run ended (${reason}). The message is queued and is answered together with the next one`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
 }

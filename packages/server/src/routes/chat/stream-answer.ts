@@ -9,7 +9,7 @@ import {
   type UiChunk,
   uiDone,
   uiHeaders,
-  waitsForApproval,
+  waitsForClient,
 } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
@@ -76,10 +76,11 @@ async function* chunksOf(
 ): AsyncGenerator<readonly UiChunk[]> {
   let isStreaming = opening !== undefined;
   if (opening !== undefined) yield opening;
-  const wasAnswered = ({ toolCallId }: AskedApproval) => answeredCalls.has(toolCallId);
+  const wasAnswered = ({ toolCallId }: Pick<AskedApproval, 'toolCallId'>) =>
+    answeredCalls.has(toolCallId);
   // If the stream ended before the log has the answers, the client would send them again and again.
   const isWaiting = ({ fold }: ChatState) =>
-    waitsForApproval(fold) && !fold.asked.some(wasAnswered);
+    waitsForClient(fold) && ![...fold.asked, ...fold.awaited].some(wasAnswered);
   if (isStreaming && isWaiting(from)) return yield parkedEnd;
   let state = from;
   const { session } = from.fold;

@@ -23,6 +23,7 @@ export class ScopeRules {
   async hasTask(id: string): Promise<boolean> {
     const { scope } = this;
     if (scope.kind === 'task') return scope.taskId === id;
+    if (scope.kind === 'user') return (await this.#service.tasks.ownerOf(id)) === scope.user;
     const { agents } = await this.#service.tasks.get({ id });
     return agents?.some((assertAgent) => assertAgent.id === scope.agentId) ?? false;
   }
@@ -31,10 +32,11 @@ export class ScopeRules {
     if (!(await this.hasAgent(id))) throw notFoundError('agent', id);
   }
 
-  /** The token of a task also gives access to the task's agents. */
+  /** The token of a task also gives access to the task's agents. A user can use every agent. */
   async hasAgent(id: string): Promise<boolean> {
     const { scope } = this;
     if (scope.kind === 'agent') return scope.agentId === id;
+    if (scope.kind === 'user') return true;
     const { agents } = await this.#service.tasks.get({ id: scope.taskId });
     return agents?.some((agent) => agent.id === id) ?? false;
   }
@@ -72,13 +74,21 @@ export class ScopeRules {
     const { scope } = this;
     if (query.taskId !== undefined) await this.assertTask(query.taskId);
     if (query.agentId !== undefined) await this.agent(query.agentId);
-    return scope.kind === 'task'
-      ? { ...query, taskId: scope.taskId }
-      : { ...query, agentId: scope.agentId };
+    switch (scope.kind) {
+      case 'task':
+        return { ...query, taskId: scope.taskId };
+      case 'agent':
+        return { ...query, agentId: scope.agentId };
+      case 'user':
+        if (query.taskId === undefined) throw this.forbid('list this without a task');
+        return query;
+    }
   }
 
   forbid(what: string): ServerError {
-    const message = `Cannot ${what} with a token for one ${this.scope.kind}. Use a token for everything`;
+    const { kind } = this.scope;
+    const who = kind === 'user' ? 'as a user' : `with a token for one ${kind}`;
+    const message = `Cannot ${what} ${who}. Use a token for everything`;
     return new ServerError('forbidden', message);
   }
 }

@@ -49,6 +49,7 @@ function scopedAgents(
     async list(query) {
       const { scope } = rules;
       if (query.taskId !== undefined) await rules.assertTask(query.taskId);
+      if (scope.kind === 'user') return agents.list(query);
       if (scope.kind === 'task') return agents.list({ ...query, taskId: scope.taskId });
       return { data: [await agents.get({ id: scope.agentId })], next: null };
     },
@@ -158,7 +159,7 @@ function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
   return {
     async create(body) {
       if (body.task_id != null) await rules.assertTask(body.task_id);
-      else if (rules.scope.kind === 'task') throw rules.forbid('create a span without a task');
+      else if (rules.scope.kind !== 'agent') throw rules.forbid('create a span without a task');
       return spans.create(body);
     },
     get: findOwn,

@@ -4,6 +4,7 @@ import { matchesSearch } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {
+  const owned = rules.scope.kind === 'user' ? { owner: rules.scope.user } : {};
   const get: TasksService['get'] = (ref) => {
     const reference = 'id' in ref ? ref.id : ref.name;
     return rules.findOwned('task', reference, tasks.get(ref), ({ id }) => rules.hasTask(id));
@@ -16,15 +17,19 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
   };
   return {
     get,
+    async ownerOf(taskId) {
+      await rules.assertTask(taskId);
+      return tasks.ownerOf(taskId);
+    },
     async create(agentId, body, sent) {
       await rules.agent(agentId);
       await checkNamed({ task_name: body.name });
-      return tasks.create(agentId, body, sent);
+      return tasks.create(agentId, body, { ...sent, ...owned });
     },
     async sendMessage(agentId, body, sent) {
       await rules.agent(agentId);
       await checkNamed(body);
-      return tasks.sendMessage(agentId, body, sent);
+      return tasks.sendMessage(agentId, body, { ...sent, ...owned });
     },
     async sendEvent(agentId, body, sent) {
       await rules.agent(agentId);
@@ -49,6 +54,7 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       const { scope } = rules;
       if (query.agentId !== undefined) await rules.agent(query.agentId);
       if (scope.kind === 'agent') return tasks.list({ ...query, agentId: scope.agentId });
+      if (scope.kind === 'user') return tasks.list({ ...query, ...owned });
       const { params: _, ...task } = await tasks.get({ id: scope.taskId });
       const isOfStatus = query.status === undefined || query.status === task.status;
       const fits = isOfStatus && matchesSearch(task, query.search ?? '');

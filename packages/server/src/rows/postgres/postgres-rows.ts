@@ -160,7 +160,10 @@ class PostgresRows implements Rows {
       const [claimed] = await this.#database.read<StoredRow>(sql, values);
       if (claimed !== undefined) return this.#toRow(table, claimed);
       const execute: Query = (text, more) => this.#database.read(text, more);
-      const [found] = await execute<StoredVersion>(`SELECT version FROM ${this.#schema}.version`, []);
+      const [found] = await execute<StoredVersion>(
+        `SELECT version FROM ${this.#schema}.version`,
+        [],
+      );
       this.#checkVersion(found);
       return this.#find(execute, table, id);
     });

@@ -92,9 +92,9 @@ describe('a file of rows', () => {
     const put = 'INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)';
     expect(() => earlier.prepare(put)).toThrow(/8 columns but 7 values/);
     earlier.close();
-    expect((await rows.put('tasks', { id: 'task-1', keys: {}, data: {} }, { epoch: 4 })).epoch).toBe(
-      4,
-    );
+    expect(
+      (await rows.put('tasks', { id: 'task-1', keys: {}, data: {} }, { epoch: 4 })).epoch,
+    ).toBe(4);
     await rows.close();
   });
 

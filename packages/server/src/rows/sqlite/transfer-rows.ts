@@ -18,6 +18,8 @@ export function* exportSqliteRows(path: string): Generator<StoredRow> {
         updatedAt: Number(row['updated_at']),
         keys: String(row['keys']),
         data: String(row['data']),
+        // The first version of the tables has no epochs.
+        epoch: Number(row['epoch'] ?? 0),
       };
   } finally {
     database.close();
@@ -32,10 +34,10 @@ export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void 
   const database = openDatabase(path, busyTimeoutMs);
   try {
     database.exec('BEGIN IMMEDIATE');
-    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)');
+    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     const putKey = database.prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
-    for (const { table, id, version, createdAt, updatedAt, keys, data } of rows) {
-      putRow.run(table, id, version, createdAt, updatedAt, keys, data);
+    for (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows) {
+      putRow.run(table, id, version, createdAt, updatedAt, keys, data, epoch);
       for (const [key, value] of Object.entries(JSON.parse(keys) as Record<string, string>))
         putKey.run(table, id, key, value, createdAt, updatedAt);
     }

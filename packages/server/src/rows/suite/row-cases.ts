@@ -69,12 +69,7 @@ const sharedCases: readonly RowSpec[] = [
   },
 ];
 
-const specs: readonly RowSpec[] = [
-  ...putCases,
-  ...epochCases,
-  ...listCases,
-  ...sharedCases,
-];
+const specs: readonly RowSpec[] = [...putCases, ...epochCases, ...listCases, ...sharedCases];
 
 /**
  * Returns the test cases that every `Rows` implementation must pass. They work with any test

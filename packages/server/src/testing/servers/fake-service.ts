@@ -122,6 +122,7 @@ export function fakeService({
       fork: notFound,
       request: notFound,
       get: async (ref) => taskOf(ref),
+      ownerOf: async () => undefined,
       list: async () => singlePage([...tasks.values()]),
       update: async (id) => taskOf({ id }),
       async delete(id) {

@@ -17,6 +17,8 @@ export interface ReadOnlyCommand {
   readonly mayBeInside?: boolean | undefined;
   /** What git does, if it does more than read. Default: `reads`. */
   readonly gitUse?: GitUse | undefined;
+  /** What must be a remote of the repository. Default: nothing. */
+  readonly remote?: string | undefined;
 }
 
 export interface ReadPath {

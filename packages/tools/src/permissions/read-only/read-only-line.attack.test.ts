@@ -33,3 +33,21 @@ test.for([
 ])('attack 1: a line that writes is not taken for a reading one: %s', (line) => {
   expect(isReadOnlyLine(line)).toBe(false);
 });
+
+test.for([
+  "test -v 'a[$(touch x)]'",
+  "[ -v 'a[$(touch x)]' ]",
+  "test ! -v 'a[$(touch x)]'",
+  "printf -v 'a[$(touch x)]' 1",
+  'printf -v PATH . ; ls',
+  'printf -vPATH . && ls',
+  'test *',
+  '[ * ]',
+  'printf *',
+])('attack 1: a line in which bash runs a command of a name is not a reading one: %s', (line) => {
+  expect(isReadOnlyLine(line)).toBe(false);
+});
+
+test('other options of these commands read', () => {
+  expect(isReadOnlyLine("test -f a && printf '%s %d' -5 b")).toBe(true);
+});

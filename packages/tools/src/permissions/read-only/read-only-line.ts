@@ -25,6 +25,8 @@ function isReader([program, ...rest]: readonly Word[]): boolean {
   if (versionPrograms.has(program.text)) return words.length === 1 && isVersion(words[0] ?? '');
   if (program.text === 'git') return isReadingGit(words);
   if (program.text === 'sed') return isReadingSed(words);
+  if (evaluators.has(program.text))
+    return rest.every(({ text, isPlain }) => isPlain && !/^-[vR]/.test(text));
   return isReadingUse(program.text, words) ?? readers.has(program.text);
 }
 
@@ -35,6 +37,12 @@ const readers: ReadonlySet<string> = new Set(
   readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum stat strings sum tac tail
   test tr true tsort type uname unexpand wc which whoami`.split(/\s+/),
 );
+
+/**
+ * Commands of bash that take the name of a variable with these options. Bash runs commands in such a
+ * name (`test -v 'a[$(id)]'`), and `printf -v PATH` changes which programs the rest of the line runs.
+ */
+const evaluators: ReadonlySet<string> = new Set(['[', 'test', 'printf']);
 
 /** Programs that run code of their own, but only print their version with this option. */
 const versionPrograms: ReadonlySet<string> = new Set(

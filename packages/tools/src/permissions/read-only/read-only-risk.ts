@@ -1,7 +1,7 @@
 import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { findInnerRisk } from '../../git/inner-repository.ts';
-import { findRepositoryRisk, type GitUse } from '../../git/repository-risk.ts';
+import { findRepositoryRisk, type GitUse, hasRemote } from '../../git/repository-risk.ts';
 import { lexicalPath } from '../../workspace/match-path.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { findSecretBelow } from './find-secret.ts';
@@ -21,7 +21,7 @@ interface ReadOnlyEnvironment {
  * git run other programs.
  */
 export async function findReadOnlyRisk(
-  { program, paths, isGit, mayBeInside = false, gitUse }: ReadOnlyCommand,
+  { program, paths, isGit, mayBeInside = false, gitUse, remote }: ReadOnlyCommand,
   { workspace, mayRead, searchPath = process.env['PATH'] }: ReadOnlyEnvironment,
 ): Promise<string | undefined> {
   const { root } = workspace;
@@ -41,6 +41,8 @@ export async function findReadOnlyRisk(
   if (isChecked && !(await isOutsideProgram(program, root, searchPath)))
     return `The program ${program} may be inside the workspace`;
   const risk = isGit ? await riskOfGit(root, gitUse) : undefined;
+  if (risk === undefined && remote !== undefined && !(await hasRemote(root, remote)))
+    return `${remote} is not a remote of the repository, so git may run the hooks of a folder`;
   return risk && `The repository may make git run other programs: ${risk}`;
 }
 

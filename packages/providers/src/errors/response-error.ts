@@ -1,10 +1,10 @@
 import { ProviderError } from '../contract/provider-error.ts';
-import type { WireFault } from '../errors/wire-fault.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted } from '../transport/failures.ts';
 import type { HttpExchange } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { bodyLength } from './response-end.ts';
+import { bodyLength } from '../wire/response-end.ts';
+import type { WireFault } from './wire-fault.ts';
 
 /** What errors need to know about a request and its response. */
 export interface FailedExchange {

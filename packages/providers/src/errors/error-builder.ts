@@ -4,18 +4,18 @@ import {
   type ProviderErrorKind,
   type RetryAdvice,
 } from '../contract/provider-error.ts';
-import { errorKindOf, errorKindOfEmptyBody } from '../errors/error-kind.ts';
-import { clip, messageFor, messageForUnsent } from '../errors/error-message.ts';
-import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
-import { minSecretLength, redact, redactError } from '../errors/redact.ts';
-import { delayFromHeaders, delayFromText, delayUntilReset } from '../errors/retry-delay.ts';
-import { type ErrorReport, fault, WireFault } from '../errors/wire-fault.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted, type Interruption, NetworkFailure } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { SseError } from '../transport/sse-reader.ts';
+import { errorKindOf, errorKindOfEmptyBody } from './error-kind.ts';
+import { clip, messageFor, messageForUnsent } from './error-message.ts';
+import { errorReportIn, errorReportOfFailure } from './error-report.ts';
+import { minSecretLength, redact, redactError } from './redact.ts';
+import { delayFromHeaders, delayFromText, delayUntilReset } from './retry-delay.ts';
+import { type ErrorReport, fault, WireFault } from './wire-fault.ts';
 
 const requestIdHeaders = [
   'x-request-id',

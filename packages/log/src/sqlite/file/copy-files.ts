@@ -1,5 +1,5 @@
 import { backup, DatabaseSync } from 'node:sqlite';
-import { storageError } from './storage-error.ts';
+import { storageError } from '../storage-error.ts';
 
 /** A SQLite file and the path of its copy, which must not exist. */
 export interface FileCopy {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { counterJump, randomIncarnation } from '../storage/incarnation.ts';
+import { counterJump, randomIncarnation } from '../../storage/incarnation.ts';
 import type { HighWaterMark, Mark } from './high-water-mark.ts';
 
 /**

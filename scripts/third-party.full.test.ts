@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtProgram } from '../apps/cli/src/testing/built-program.ts';
 import { publishedPackages } from './packages/published.ts';
 import { noticeFile, packagesInNotices } from './third-party.ts';
 
@@ -12,7 +13,6 @@ let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-notices-'));
-  node('scripts/bundle-cli.ts', join(folder, 'bundle'));
   const vite = ['build', 'apps/web', '--sourcemap', '--outDir', join(folder, 'page')];
   node('node_modules/vite/bin/vite.js', ...vite, '--emptyOutDir', '--logLevel', 'error');
 });
@@ -24,7 +24,9 @@ function node(script: string, ...args: readonly string[]): string {
   return run.stdout;
 }
 
-const noticesIn = (name: string) => readFileSync(join(folder, name, noticeFile), 'utf8');
+const folderOf = (name: string) =>
+  name === 'bundle' ? dirname(builtProgram()) : join(folder, name);
+const noticesIn = (name: string) => readFileSync(join(folderOf(name), noticeFile), 'utf8');
 
 /** Licences that permit to ship a copy with their text. */
 const permissive = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD'];
@@ -58,7 +60,7 @@ test('the page has a notice for every package in its source maps', () => {
 
 test('the bill of materials lists runtime dependencies and bundled packages, and no others', () => {
   const file = join(folder, 'sbom.json');
-  const shipped = ['bundle', 'page'].map((name) => join(folder, name));
+  const shipped = ['bundle', 'page'].map(folderOf);
   node('scripts/sbom.ts', file, ...shipped);
   const { bomFormat, components } = JSON.parse(readFileSync(file, 'utf8'));
   expect(bomFormat).toBe('CycloneDX');

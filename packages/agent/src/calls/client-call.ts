@@ -1,0 +1,149 @@
+import type {
+  Attempt,
+  DraftRecord,
+  ExecutionId,
+  JsonValue,
+  ToolCallPart,
+  ToolResultPart,
+} from '@millrace/core';
+import { textOfError } from '../contract/agent-error.ts';
+import { type OutputCommand, toolOutputKey } from '../contract/command.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { PendingCall, Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
+import { commandConsumed } from '../state/drafts.ts';
+import { outputFor } from '../state/turn-calls.ts';
+import { createResultPart, toOutput } from './tool-result.ts';
+
+interface ClientCallOptions {
+  readonly context: RunContext;
+  readonly at: Attempt;
+  /** Aborts when the run or the attempt stops. */
+  readonly stop: AbortSignal;
+  /** Commits the result. */
+  readonly fill: (call: ToolCallPart, part: ToolResultPart) => readonly DraftRecord[];
+}
+
+/** The calls of one attempt that a client runs. Their outputs arrive as commands on the log. */
+export class ClientCalls {
+  readonly #options: ClientCallOptions;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(options: ClientCallOptions) {
+    this.#options = options;
+  }
+
+  /** Called when a command arrived. */
+  wake(): void {
+    for (const resume of [...this.#waiting]) resume();
+  }
+
+  /** Waits for the output of a call and writes its result. `input` replaces that of the model. */
+  async answer(
+    ready: PendingCall,
+    input: JsonValue | undefined,
+  ): Promise<'answered' | 'parked' | 'left'> {
+    const { context, at, stop } = this.#options;
+    const { journal, settings } = context;
+    const { toolCallId, name } = ready.call;
+    if (!journal.loop.turn?.calls.get(toolCallId)?.isAwaited)
+      await journal.write([
+        { ...at, fact: { type: 'tool_output_asked', toolCallId, name, ...changed(input) } },
+      ]);
+    while (!stop.aborted) {
+      const given = outputFor(journal.loop, toolCallId);
+      if (given !== undefined) {
+        if (await this.#take(ready, given.key, given.command)) return 'answered';
+        continue;
+      }
+      if (settings.whileAsking === 'park') return 'parked';
+      await this.#untilCommand();
+    }
+    return 'left';
+  }
+
+  /**
+   * Writes the result from an output. Returns false if the output does not fit, and the call still
+   * waits. If it came with the key of the call, no other output can come, so the model gets an error.
+   */
+  async #take(ready: PendingCall, key: string, given: OutputCommand): Promise<boolean> {
+    const { context, at, fill } = this.#options;
+    const { journal, settings } = context;
+    const { call, tool, summary } = ready;
+    const checked = await outputOf(tool, given);
+    if (!checked.ok && !key.startsWith(toolOutputKey(call.toolCallId))) {
+      const problem = `Dropped command ${key}: the output of call ${call.toolCallId} does not fit`;
+      settings.onDiagnostic(problem);
+      await journal.write([commandConsumed(key)]);
+      return false;
+    }
+    const executionId = settings.ids.execution(call.toolCallId);
+    const about = { toolCallId: call.toolCallId, name: call.name, executionId };
+    const output = checked.ok
+      ? checked.value
+      : { text: `The output of the client does not fit:\n${checked.problem}`, isError: true };
+    const part = await resultOf(call, tool, output, context, executionId);
+    const { isError } = part;
+    // The command is consumed last: if the process dies before, the result is there.
+    await journal.write([
+      { ...at, fact: { type: 'tool_execution_started', ...about, summary } },
+      ...fill(call, part),
+      {
+        ...at,
+        fact: { type: 'tool_execution_finished', ...about, isError, outcome: 'completed' },
+      },
+      commandConsumed(key),
+    ]);
+    return true;
+  }
+
+  #untilCommand(): Promise<void> {
+    const { stop } = this.#options;
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done);
+        stop.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      stop.addEventListener('abort', done);
+    });
+  }
+}
+
+function changed(input: JsonValue | undefined): { readonly input?: JsonValue } {
+  return input === undefined ? {} : { input };
+}
+
+type CheckedOutput =
+  | { readonly ok: true; readonly value: ToolOutput['output'] }
+  | { readonly ok: false; readonly problem: string };
+
+/** The output for the model. An error needs no schema. */
+async function outputOf(tool: Tool, { output, error }: OutputCommand): Promise<CheckedOutput> {
+  if (error !== undefined) return { ok: true, value: { text: error, isError: true } };
+  const checked = await validateOutput(tool, output ?? null);
+  return checked.ok ? { ok: true, value: toOutput(checked.value) } : checked;
+}
+
+/** Validates the output of a client. A schema that throws accepts nothing. */
+export async function validateOutput(
+  { client }: Pick<Tool, 'client'>,
+  output: OutputCommand['output'],
+): Promise<ValidationResult> {
+  try {
+    return (await client?.validate(output ?? null)) ?? { ok: true, value: output };
+  } catch (error) {
+    return { ok: false, problem: `It could not be checked: ${textOfError(error)}` };
+  }
+}
+
+async function resultOf(
+  call: ToolCallPart,
+  tool: Tool,
+  output: ToolOutput['output'],
+  { settings }: RunContext,
+  executionId: ExecutionId,
+): Promise<ToolResultPart> {
+  const recorded = tool.client?.recorded?.(executionId);
+  return recorded ?? createResultPart(call, output, tool, settings.log.blobs);
+}

@@ -1,0 +1,73 @@
+import { AgentError } from '../contract/agent-error.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { Tool } from '../contract/tool.ts';
+import { contextItems } from './build-request.ts';
+
+/** The parts of a run context that the functions among the tools depend on. */
+interface StepSource extends Pick<RunContext, 'context' | 'session'> {
+  readonly journal: Pick<RunContext['journal'], 'state' | 'loop'>;
+}
+
+/** The tools of an agent that come and go: those that its functions return for one turn. */
+export class StepToolbox {
+  #turn = 0;
+  #agent: Settings | undefined;
+  #settings: Settings | undefined;
+
+  /** The settings with the tools of the current turn. */
+  apply(active: Settings, turn: number | undefined): Settings {
+    return this.#settings !== undefined && this.#agent === active && this.#turn === turn
+      ? this.#settings
+      : active;
+  }
+
+  /** Calls the functions of the agent, once for each turn. Throws what they throw. */
+  async load(active: Settings, turn: number, source: StepSource): Promise<void> {
+    if (active.stepTools.length === 0) return;
+    if (this.#agent === active && this.#turn === turn) return;
+    const tools = await resolveTools(active, turn, source);
+    this.#settings = { ...active, tools };
+    this.#agent = active;
+    this.#turn = turn;
+  }
+}
+
+/** The tools of an agent in a turn, by name. */
+export async function resolveTools(
+  active: Settings,
+  turn: number,
+  { journal, context, session }: StepSource,
+): Promise<Settings['tools']> {
+  const { state, loop } = journal;
+  const items = await contextItems(active, state, loop);
+  const step = { context, session, turn, step: loop.run?.finishedTurns ?? 0, items };
+  const tools = new Map(active.tools);
+  for (const toolsOf of active.stepTools)
+    for (const tool of readTools(await toolsOf(step))) {
+      if (tools.has(tool.name)) throw nameTaken(tool.name);
+      if (tool.handsOff !== undefined) throw handOffInStep(tool.name);
+      tools.set(tool.name, tool);
+    }
+  return tools;
+}
+
+/** Checks what a function returned, because user code may return anything. */
+function readTools(returned: unknown): readonly Tool[] {
+  const isTool = (tool: Partial<Tool> | null) =>
+    typeof tool?.name === 'string' && typeof tool.validate === 'function';
+  if (Array.isArray(returned) && returned.every(isTool)) return returned as readonly Tool[];
+  const message =
+    'Cannot use a function among the tools of createAgent: it must return a list of tools';
+  throw new AgentError('bad_option', message, { of: 'createAgent', option: 'tools' });
+}
+
+function nameTaken(name: string): AgentError {
+  const message = `Cannot use two tools with the name ${name} in one step. Rename one`;
+  return new AgentError('name_taken', message, { tool: name });
+}
+
+function handOffInStep(name: string): AgentError {
+  const message = `Cannot use the hand-off ${name} from a function among the tools: the agents of a session must be known before it is opened. Put it into the list of tools itself`;
+  return new AgentError('bad_option', message, { tool: name });
+}

@@ -1,0 +1,135 @@
+import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
+import type { PendingCall, StepInfo, Tool } from './tool.ts';
+
+/** The step in which a guardrail checks something, and the signal that ends the check. */
+export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
+  /** Aborts when the check takes longer than `timeoutMs`, or when the run stops. */
+  readonly signal: AbortSignal;
+}
+
+/** The content is fine. */
+export type PassVerdict = 'pass';
+
+/** Ends the run with the stop reason `blocked`. */
+export interface StopVerdict {
+  readonly verdict: 'stop';
+  /** Why, for the log and for `result.guardrail`. */
+  readonly reason: string;
+}
+
+/**
+ * Asks the user, as an approval does. If the user denies, the run ends as with `stop`. The denial of a
+ * tool call answers only that call, and the run goes on.
+ */
+export interface AskVerdict {
+  readonly verdict: 'ask';
+  /** Why, for the user. */
+  readonly reason?: string | undefined;
+}
+
+/** Replaces what was checked. */
+export interface ChangeVerdict<Value> {
+  readonly verdict: 'change';
+  /** The new content. */
+  readonly to: Value;
+  /** Why, for the log. */
+  readonly reason?: string | undefined;
+}
+
+/** The input that a guardrail checks, before a model gets it. */
+export interface CheckedInput {
+  /** The text of the input. */
+  readonly text: string;
+  /** The input, with the changes of the guardrails before this one. */
+  readonly item: Item;
+  /** The items that the request would have, including the input. */
+  readonly items: readonly Item[];
+}
+
+/** The answer that a guardrail checks. */
+export interface CheckedOutput {
+  /** The text of the answer. */
+  readonly text: string;
+  /** The structured value, if the agent has an `output` schema. It is not validated yet. */
+  readonly value?: JsonValue | undefined;
+  /** The answer, with the changes of the guardrails before this one. */
+  readonly item: Item;
+  /** False if the answer has tool calls, so that the run goes on after it. */
+  readonly isFinal: boolean;
+}
+
+interface GuardrailFields {
+  /** The name, for the log and for `result.guardrail`. Unique within an agent. */
+  readonly name: string;
+  /** A check that takes longer fails, and the run ends with an error. Default: 30 s. */
+  readonly timeoutMs?: number | undefined;
+}
+
+type Returns<Verdict> = Verdict | Promise<Verdict>;
+
+/** Options of `inputGuardrail`. */
+export interface InputGuardrailOptions<Context = unknown> extends GuardrailFields {
+  /**
+   * Checks one input. `to` of a change is a text, or parts. To type the context of runs, annotate the
+   * second parameter: `GuardrailStep<Desk>`.
+   */
+  check(
+    input: CheckedInput,
+    step: GuardrailStep<Context>,
+  ): Returns<PassVerdict | StopVerdict | AskVerdict | ChangeVerdict<string | readonly Part[]>>;
+}
+
+/** Options of `outputGuardrail`. */
+export interface OutputGuardrailOptions<Context = unknown> extends GuardrailFields {
+  /**
+   * Holds each answer back until the check has passed it: nothing of it is on the log or shown before.
+   * A check of a held answer cannot ask, because nobody could see the answer. Default: false.
+   */
+  readonly hold?: boolean | undefined;
+  /**
+   * Checks one answer. `to` of a change is the new text, or `{ value }` for an agent with an `output`
+   * schema.
+   */
+  check(
+    output: CheckedOutput,
+    step: GuardrailStep<Context>,
+  ): Returns<PassVerdict | StopVerdict | AskVerdict | ChangeVerdict<string | ChangedValue>>;
+}
+
+/** A new structured value of an answer. */
+export interface ChangedValue {
+  readonly value: JsonValue;
+}
+
+/** Options of `toolGuardrail`. */
+export interface ToolGuardrailOptions<Tools extends Tool = Tool, Context = unknown>
+  extends GuardrailFields {
+  /** The tools whose calls are checked. Default: all tools. */
+  readonly tools?: readonly Tools[] | undefined;
+  /**
+   * Checks one call with valid input, before the `approve` policy. `to` of a change is the new input,
+   * which the tool's schema must accept.
+   */
+  check(
+    call: PendingCall<Tools>,
+    step: GuardrailStep<Context>,
+  ): Returns<PassVerdict | StopVerdict | AskVerdict | ChangeVerdict<JsonValue>>;
+}
+
+/**
+ * A check of the input, the output or the tool calls of an agent. Create it with `inputGuardrail`,
+ * `outputGuardrail` or `toolGuardrail`.
+ */
+export interface Guardrail<Context = unknown> {
+  readonly name: string;
+  readonly on: GuardrailPlace;
+  readonly timeoutMs: number;
+  /** True if answers are held back until the check has passed them. */
+  readonly hold: boolean;
+  /** True in a replay, if answers were held back. Only the verdicts are then written again. */
+  readonly wasHeld?: boolean | undefined;
+  /** The names of the tools whose calls are checked. Undefined: all tools. */
+  readonly tools: readonly string[] | undefined;
+  /** Only for the compiler: the functions of the options have the types of what they check. */
+  check(checked: never, step: GuardrailStep<Context>): unknown;
+}

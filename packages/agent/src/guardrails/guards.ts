@@ -1,0 +1,407 @@
+import {
+  type Attempt,
+  type DraftRecord,
+  findItem,
+  type GuardrailFact,
+  type GuardrailPlace,
+  type GuardrailVerdict,
+  type Item,
+  type ItemId,
+  type ItemState,
+  isId,
+  noUsage,
+  type ToolCallId,
+  type ToolCallPart,
+  toItem,
+} from '@millrace/core';
+import { Approvals } from '../calls/approvals.ts';
+import { prepareCall } from '../calls/prepare-call.ts';
+import { denialText } from '../calls/tool-result.ts';
+import { contextItems, offeredTools } from '../context/build-request.ts';
+import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
+import { type TurnState, verdictKey } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import { itemDrafts, responseFinished } from '../state/drafts.ts';
+import { joinText } from '../views/run-views.ts';
+import {
+  answerDrafts,
+  changedInput,
+  checkedOutput,
+  isHalt,
+  newInputs,
+  replacementOf,
+} from './checked-items.ts';
+import {
+  changeProblem,
+  failed,
+  guardrailError,
+  inputParts,
+  judge,
+  outputParts,
+  type Verdict,
+  verdictFact,
+} from './judge.ts';
+
+/** The outcome of a check. `parked`: a guardrail asks, and the run does not wait for the answer. */
+export type GuardOutcome =
+  | { readonly type: 'checked' }
+  | { readonly type: 'left' }
+  | { readonly type: 'parked'; readonly question: ToolCallId };
+
+/**
+ * Runs the guardrails of an agent, in their order. Each verdict is a fact on the log, so that another
+ * process does not ask for it again.
+ */
+export class Guards {
+  readonly #context: RunContext;
+  /** Calls with invalid input. They are rejected, so no guardrail sees them. */
+  readonly #unusable = new Set<ToolCallId>();
+  #approvals: Approvals | undefined;
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  /** What has to be checked before the run goes on. */
+  pending(turn: TurnState, unanswered: readonly ToolCallPart[]): GuardrailPlace | undefined {
+    if (turn.halt !== undefined || turn.isCompaction) return undefined;
+    if (turn.stop === undefined) return this.#openInput() === undefined ? undefined : 'input';
+    if (this.#isOutputOpen(turn)) return 'output';
+    const isOpen = unanswered.some((call) => this.#callGuardrails(turn, call).length > 0);
+    return turn.stop.reason === 'tool_use' && isOpen ? 'tool_call' : undefined;
+  }
+
+  async check(
+    on: GuardrailPlace,
+    turn: TurnState,
+    unanswered: readonly ToolCallPart[],
+  ): Promise<GuardOutcome> {
+    switch (on) {
+      case 'input':
+        return this.#checkInput(turn);
+      case 'output':
+        return this.#checkOutput(turn);
+      case 'tool_call':
+        return this.#checkCalls(turn, unanswered);
+    }
+  }
+
+  /** Resumes the check that waits for this answer. */
+  wake(question: ToolCallId): void {
+    this.#approvals?.wake(question);
+  }
+
+  #guardrails(on: GuardrailPlace): readonly Guardrail[] {
+    return this.#context.settings.guardrails.filter((one) => one.on === on);
+  }
+
+  /** The first input that no request has contained, and that a guardrail has not passed. */
+  #openInput(): ItemState | undefined {
+    const guardrails = this.#guardrails('input');
+    if (guardrails.length === 0) return undefined;
+    const { verdicts, withheld } = this.#context.journal.loop.inputs;
+    return newInputs(this.#context).find(
+      ({ id }) =>
+        !withheld.has(id) &&
+        guardrails.some(({ name }) => !isFinal(verdicts.get(verdictKey(id, name)))),
+    );
+  }
+
+  async #checkInput({ turn }: TurnState): Promise<GuardOutcome> {
+    const found = this.#openInput();
+    if (found === undefined) return { type: 'checked' };
+    const { journal, settings } = this.#context;
+    const { replaced } = journal.loop.inputs;
+    const original = toItem(found);
+    const replacement = replaced.get(found.id);
+    const known = replacement && findItem(journal.state, replacement);
+    let item = known === undefined ? original : { ...original, parts: toItem(known).parts };
+    let isChanged = false;
+    return this.#apply(this.#guardrails('input'), {
+      at: { turn, attempt: 0 },
+      itemId: found.id,
+      verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
+      checked: async (): Promise<CheckedInput> => {
+        const items = await contextItems(settings, journal.state, journal.loop);
+        return { text: joinText(item.parts), item, items };
+      },
+      shown: () => ({ text: joinText(item.parts) }),
+      change: (to) => {
+        item = { ...item, parts: inputParts(to) };
+        isChanged = true;
+      },
+      drafts: (facts) => {
+        const fresh = isChanged ? replacementOf(item, settings.ids) : undefined;
+        isChanged = false;
+        const items = fresh === undefined ? [] : itemDrafts([fresh], settings.ids);
+        return [
+          ...items,
+          ...facts.map((fact): DraftRecord => {
+            const replacedBy = fresh && fact.verdict === 'change' ? { replacedBy: fresh.id } : {};
+            return { turn, attempt: 0, fact: { ...fact, itemId: found.id, ...replacedBy } };
+          }),
+        ];
+      },
+    });
+  }
+
+  #isOutputOpen(turn: TurnState): boolean {
+    const { stop, itemId, verdicts } = turn;
+    if (itemId === undefined || stop === undefined || !isChecked(stop)) return false;
+    return this.#guardrails('output').some(({ name }) => !isFinal(verdicts.get(name)));
+  }
+
+  async #checkOutput(open: TurnState): Promise<GuardOutcome> {
+    const { journal, settings } = this.#context;
+    const { turn, itemId, stop } = open;
+    const found = itemId && findItem(journal.state, itemId);
+    if (!found || stop === undefined) return { type: 'checked' };
+    let item = toItem(found);
+    const held = this.#guardrails('output').filter(
+      ({ name, wasHeld }) => wasHeld && !isFinal(open.verdicts.get(name)),
+    );
+    if (held.length > 0) return this.#restoreHeld(held, open, item);
+    let at = { turn, attempt: open.attempt };
+    let isChanged = false;
+    return this.#apply(this.#guardrails('output'), {
+      get at() {
+        return at;
+      },
+      get itemId() {
+        return item.id;
+      },
+      verdictOf: ({ name }) => journal.loop.turn?.verdicts.get(name),
+      checked: async () => checkedOutput(item),
+      shown: () => ({ text: checkedOutput(item).text }),
+      change: (to) => {
+        const parts = outputParts(to, item.parts, settings.output !== undefined);
+        item = { ...item, parts };
+        isChanged = true;
+      },
+      drafts: (facts) => {
+        const supersede: DraftRecord = {
+          ...at,
+          fact: { type: 'attempt_superseded', reason: 'guardrail' },
+        };
+        // The facts come last: if they are missing after a crash, the answer is checked again.
+        if (facts.some(isHalt))
+          return [supersede, ...facts.map((fact) => ({ turn, attempt: 0, fact }))];
+        if (!isChanged) return facts.map((fact) => ({ ...at, fact: withItem(fact, item) }));
+        isChanged = false;
+        at = { turn, attempt: at.attempt + 1 };
+        item = { ...item, id: settings.ids.item() };
+        const earlier = [...(journal.loop.turn?.verdicts ?? [])].filter(
+          ([name]) => !facts.some((fact) => fact.name === name),
+        );
+        const kept = earlier.map(([name, verdict]): GuardrailFact => {
+          return { type: 'guardrail_applied', name, on: 'output', verdict };
+        });
+        const all = [...kept, ...facts];
+        return [
+          supersede,
+          ...answerDrafts(item, at, settings.ids),
+          responseFinished(at, item.id, stop, noUsage),
+          ...all.map((fact) => ({ ...at, fact: withItem(fact, item) })),
+        ];
+      },
+    });
+  }
+
+  /** Writes the verdicts on an answer that was held back, in a replay. The answer has its changes. */
+  async #restoreHeld(
+    held: readonly Guardrail[],
+    { turn, attempt }: TurnState,
+    item: Item,
+  ): Promise<GuardOutcome> {
+    const facts: GuardrailFact[] = [];
+    for (const guardrail of held) {
+      const verdict = await judge(guardrail, checkedOutput(item), this.#context, turn);
+      if (verdict === undefined) return { type: 'left' };
+      facts.push(verdictFact(guardrail, verdict));
+      if (isHalt({ verdict: verdict.verdict })) break;
+    }
+    const about = facts.some(isHalt) ? {} : { itemId: item.id };
+    await this.#write(facts.map((fact) => ({ turn, attempt, fact: { ...fact, ...about } })));
+    return { type: 'checked' };
+  }
+
+  /** The guardrails that have to check a call. */
+  #callGuardrails(turn: TurnState, { toolCallId, name }: ToolCallPart): readonly Guardrail[] {
+    const { verdicts, execution, isRejected } = turn.calls.get(toolCallId) ?? {};
+    if (this.#unusable.has(toolCallId) || execution || isRejected) return [];
+    return this.#guardrails('tool_call').filter(
+      (one) => (one.tools?.includes(name) ?? true) && verdicts?.get(one.name) === undefined,
+    );
+  }
+
+  /** All calls are checked before the first one runs, so that a stop leaves nothing half done. */
+  async #checkCalls(turn: TurnState, calls: readonly ToolCallPart[]): Promise<GuardOutcome> {
+    const checks = await Promise.all(calls.map((call) => this.#checkCall(turn, call)));
+    if (checks.includes(undefined)) return { type: 'left' };
+    const at = { turn: turn.turn, attempt: turn.attempt };
+    const verdicts = checks.flatMap((check) => check ?? []);
+    await this.#write([
+      ...verdicts.flatMap(({ error }) => (error === undefined ? [] : [{ ...at, fact: error }])),
+      ...verdicts.map(({ fact }) => ({ ...at, fact })),
+    ]);
+    return { type: 'checked' };
+  }
+
+  async #checkCall(
+    turn: TurnState,
+    call: ToolCallPart,
+  ): Promise<readonly CallVerdict[] | undefined> {
+    const { settings } = this.#context;
+    const tools = offeredTools(settings.tools, turn.offered);
+    const { toolCallId } = call;
+    const verdicts: CallVerdict[] = [];
+    let input = turn.calls.get(toolCallId)?.changed?.input;
+    for (const guardrail of this.#callGuardrails(turn, call)) {
+      const ready = await prepareCall(call, tools, input);
+      if (!ready.ok) {
+        this.#unusable.add(toolCallId);
+        return verdicts;
+      }
+      const judged = await judge(guardrail, ready, this.#context, turn.turn);
+      if (judged === undefined) return undefined;
+      const changed =
+        judged.verdict === 'change'
+          ? await changedInput(judged.to, (to) => prepareCall(call, tools, to))
+          : {};
+      const verdict = changed.problem === undefined ? judged : failed(changed.problem);
+      if (changed.input !== undefined) input = changed.input;
+      const change = changed.input === undefined ? {} : { input: changed.input };
+      const fact = { ...verdictFact(guardrail, verdict), toolCallId, ...change };
+      verdicts.push({ fact, error: this.#errorFact(guardrail, verdict) });
+      if (isHalt(fact)) return verdicts;
+    }
+    return verdicts;
+  }
+
+  /** Applies guardrails to an item, one after the other: each sees the changes of those before it. */
+  async #apply(guardrails: readonly Guardrail[], subject: Subject): Promise<GuardOutcome> {
+    let facts: GuardrailFact[] = [];
+    for (const guardrail of guardrails) {
+      const known = subject.verdictOf(guardrail);
+      if (isFinal(known)) continue;
+      let verdict: Verdict | undefined = { verdict: 'ask' };
+      if (known !== 'ask') verdict = await this.#judgeItem(guardrail, subject);
+      if (verdict === undefined) return { type: 'left' };
+      if (verdict.verdict === 'ask') {
+        if (known !== 'ask') facts.push(verdictFact(guardrail, verdict));
+        const answer = await this.#ask(guardrail, subject, facts, verdict.reason);
+        if ('type' in answer) return answer;
+        facts = [];
+        verdict = answer;
+      }
+      facts.push(verdictFact(guardrail, verdict));
+      if (verdict.verdict !== 'stop' && verdict.verdict !== 'error') continue;
+      const error = this.#errorFact(guardrail, verdict);
+      const reported = error === undefined ? [] : [{ ...subject.at, fact: error }];
+      await this.#write([...reported, ...subject.drafts(facts)]);
+      return { type: 'checked' };
+    }
+    await this.#write(subject.drafts(facts));
+    return { type: 'checked' };
+  }
+
+  async #judgeItem(guardrail: Guardrail, subject: Subject): Promise<Verdict | undefined> {
+    const { turn } = subject.at;
+    const verdict = await judge(guardrail, await subject.checked(), this.#context, turn);
+    if (verdict?.verdict !== 'change') return verdict;
+    try {
+      subject.change(verdict.to);
+      return verdict;
+    } catch (error) {
+      return failed(changeProblem(error), error);
+    }
+  }
+
+  /** Asks the user as an approval does, so that every client can answer. */
+  async #ask(
+    { name }: Guardrail,
+    subject: Subject,
+    facts: readonly GuardrailFact[],
+    reason: string | undefined,
+  ): Promise<Verdict | GuardOutcome> {
+    const { journal, settings, session, signal } = this.#context;
+    const written = subject.drafts(facts);
+    const { at, itemId } = subject;
+    const question = questionId(itemId, name);
+    const stateOf = () => journal.loop.turn?.calls.get(question);
+    if (!stateOf()?.isAsked) {
+      const why = reason === undefined ? {} : { reason };
+      const who = { toolCallId: question, agents: [`guardrail ${name}`], session };
+      const from = { ...who, input: subject.shown(), itemId };
+      const fact = { type: 'approval_asked', toolCallId: question, name, ...why, from } as const;
+      await this.#write([...written, { ...at, fact }]);
+    }
+    if (stateOf()?.answer === undefined && settings.whileAsking === 'park')
+      return { type: 'parked', question };
+    this.#approvals = new Approvals(this.#context, at);
+    await this.#approvals.waitForAnswer(question, signal);
+    const answer = stateOf()?.answer;
+    if (answer === undefined) return { type: 'left' };
+    if (answer.decision === 'allow') return { verdict: 'pass', reason: 'The user allowed it' };
+    return { verdict: 'stop', reason: denialText(answer.reason) };
+  }
+
+  /** Notes what a guardrail threw, for the result of the run in this process. */
+  #errorFact(guardrail: Guardrail, verdict: Verdict): ErrorFact | undefined {
+    if (verdict.verdict !== 'error') return undefined;
+    this.#context.phase.cause ??= verdict.cause;
+    return { type: 'error_reported', error: guardrailError(guardrail, verdict) };
+  }
+
+  async #write(drafts: readonly DraftRecord[]): Promise<void> {
+    if (drafts.length > 0) await this.#context.journal.write(drafts);
+  }
+}
+
+type ErrorFact = Extract<NonNullable<DraftRecord['fact']>, { readonly type: 'error_reported' }>;
+
+interface CallVerdict {
+  readonly fact: GuardrailFact;
+  readonly error: ErrorFact | undefined;
+}
+
+/** An item that guardrails check and change. */
+interface Subject {
+  readonly at: Attempt;
+  readonly itemId: ItemId;
+  verdictOf(guardrail: Guardrail): GuardrailVerdict | undefined;
+  /** What the check gets. */
+  checked(): Promise<unknown>;
+  /** What a user is asked about. */
+  shown(): { readonly text: string };
+  change(to: unknown): void;
+  /** The records for the changes so far and these verdicts. */
+  drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
+}
+
+function isFinal(verdict: GuardrailVerdict | undefined): boolean {
+  return verdict === 'pass' || verdict === 'change' || verdict === 'stop';
+}
+
+/** An answer that was aborted or failed ends the run in any case. */
+function isChecked({
+  reason,
+  cause,
+}: {
+  readonly reason: string;
+  readonly cause?: string;
+}): boolean {
+  return (reason !== 'aborted' && reason !== 'error') || cause === 'guardrail_failed';
+}
+
+function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): GuardrailFact {
+  return { ...fact, itemId };
+}
+
+const maxIdLength = 1024;
+
+/** The id of a question follows from what it is about, so that every process finds the same one. */
+function questionId(item: ItemId, guardrail: string): ToolCallId {
+  const id = `guardrail/${guardrail}/${item}`;
+  return (isId(id) ? id : id.slice(0, maxIdLength)) as ToolCallId;
+}

@@ -1,0 +1,126 @@
+import {
+  type Attempt,
+  type DraftRecord,
+  findItem,
+  foldBatch,
+  type GuardrailFact,
+  type Item,
+  type ItemId,
+  type LogRecord,
+  type Part,
+  recordVersion,
+  toItem,
+} from '@millrace/core';
+import type { ResponseEnd } from '@millrace/providers';
+import type { RunContext } from '../contract/run-context.ts';
+import { responseFinished } from '../state/drafts.ts';
+import { checkedOutput, isHalt, partDrafts } from './checked-items.ts';
+import { changeProblem, failed, guardrailError, judge, outputParts, verdictFact } from './judge.ts';
+
+/** Maximum length of an answer that is held back, in characters and bytes. */
+const maxHeldLength = 16 * 1024 * 1024;
+
+/** The output of an attempt that no viewer sees before the guardrails with `hold` have passed it. */
+export class HeldOutput {
+  readonly #context: RunContext;
+  readonly #at: Attempt;
+  readonly #itemId: ItemId;
+  readonly #drafts: DraftRecord[] = [];
+  #length = 0;
+
+  constructor(context: RunContext, { turn, attempt }: Attempt, itemId: ItemId) {
+    this.#context = context;
+    this.#at = { turn, attempt };
+    this.#itemId = itemId;
+  }
+
+  add(drafts: readonly DraftRecord[]): void {
+    for (const draft of drafts) {
+      const { delta } = draft;
+      const isAppend = delta?.type === 'append_text' || delta?.type === 'append_bytes';
+      if (isAppend) this.#length += delta.chunk.length;
+      // The answer is refused at its end, so the rest of it is not needed.
+      if (this.#length <= maxHeldLength) this.#drafts.push(draft);
+    }
+  }
+
+  /**
+   * Checks the complete answer. Returns the records to write and the end that the loop continues with,
+   * or undefined if the run stops. A stopped answer is never on the log.
+   */
+  async settle(end: ResponseEnd): Promise<Settled | undefined> {
+    const guardrails = this.#context.settings.guardrails.filter(({ hold }) => hold);
+    const facts: GuardrailFact[] = [];
+    let changed: readonly Part[] | undefined;
+    for (const guardrail of guardrails) {
+      const item = { ...this.#item(), ...(changed && { parts: changed }) };
+      const isTooLong = this.#length > maxHeldLength;
+      const judged = isTooLong
+        ? failed('the answer is too long to hold it back')
+        : await judge(guardrail, checkedOutput(item), this.#context, this.#at.turn);
+      if (judged === undefined) return undefined;
+      const change = judged.verdict === 'change' ? this.#change(judged.to, item) : {};
+      const verdict = change.failure ?? judged;
+      changed = change.parts ?? changed;
+      const by = guardrail.name;
+      facts.push(verdictFact(guardrail, verdict));
+      if (verdict.verdict === 'stop')
+        return this.#settled([], { ...end, stop: { reason: 'blocked', cause: by } }, facts);
+      if (verdict.verdict !== 'error') continue;
+      this.#context.phase.cause ??= verdict.cause;
+      const error = guardrailError(guardrail, verdict);
+      const reported = { ...this.#at, fact: { type: 'error_reported', error } } as const;
+      const stop = { reason: 'error', cause: error.code } as const;
+      return this.#settled([reported], { ...end, stop }, facts);
+    }
+    const { ids } = this.#context.settings;
+    const parts =
+      changed === undefined ? this.#drafts : partDrafts(this.#itemId, changed, this.#at, ids);
+    return this.#settled(parts, end, facts);
+  }
+
+  #change(to: unknown, { parts }: Item): Change {
+    const isStructured = this.#context.settings.output !== undefined;
+    try {
+      return { parts: outputParts(to, parts, isStructured) };
+    } catch (error) {
+      return { failure: failed(changeProblem(error), error) };
+    }
+  }
+
+  #settled(
+    content: readonly DraftRecord[],
+    end: ResponseEnd,
+    facts: readonly GuardrailFact[],
+  ): Settled {
+    const { stop, usage, details } = end;
+    const last = responseFinished(this.#at, this.#itemId, stop, usage, details);
+    const itemId = facts.some(isHalt) ? {} : { itemId: this.#itemId };
+    const verdicts = facts.map((fact) => ({ ...this.#at, fact: { ...fact, ...itemId } }));
+    return { drafts: [...content, last, ...verdicts], end };
+  }
+
+  /** The answer, folded from what is held, without a change to the session. */
+  #item() {
+    const { state } = this.#context.journal;
+    const records = this.#drafts.map((draft, at): LogRecord => {
+      const offset = state.through + 1 + at;
+      return { v: recordVersion, offset, time: 0, producer: 'held', ...draft };
+    });
+    const through = state.through + records.length;
+    const folded = foldBatch(state, { after: state.through, through, records });
+    const found = findItem(folded.state, this.#itemId);
+    const nothing = { id: this.#itemId, kind: 'assistant', parts: [] } as const;
+    return found === undefined ? nothing : toItem(found);
+  }
+}
+
+interface Change {
+  readonly parts?: readonly Part[];
+  readonly failure?: ReturnType<typeof failed>;
+}
+
+interface Settled {
+  readonly drafts: readonly DraftRecord[];
+  readonly end: ResponseEnd;
+}

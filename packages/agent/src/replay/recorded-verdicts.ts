@@ -1,0 +1,95 @@
+import type { GuardrailFact, ItemId, JsonValue, LogRecord, Part } from '@millrace/core';
+import type { Guardrail } from '../contract/guardrail.ts';
+import type { Playback } from './playback.ts';
+import type { RecordedDrive } from './recorded-drives.ts';
+
+interface VerdictSource {
+  readonly recording: { readonly records: readonly LogRecord[] };
+  readonly drive: RecordedDrive;
+  readonly playback: Pick<Playback, 'count' | 'reached'>;
+}
+
+/**
+ * A guardrail that gives the recorded verdicts. Answers that were held back are on the log as they
+ * were after the check, so only the verdicts are written again.
+ */
+export function replayedGuardrail(guardrail: Guardrail, source: VerdictSource): Guardrail {
+  const { hold } = guardrail;
+  return {
+    ...guardrail,
+    ...{ timeoutMs: Number.POSITIVE_INFINITY, hold: false, wasHeld: hold },
+    check: (checked, { turn }) => recordedVerdict(guardrail, checked, turn, source),
+  };
+}
+
+/** The next verdict on what is checked. A guardrail without any verdict passes, and so diverges. */
+async function recordedVerdict(
+  guardrail: Guardrail,
+  checked: unknown,
+  turn: number,
+  { recording, drive, playback }: VerdictSource,
+): Promise<unknown> {
+  const { records } = recording;
+  const at = records.findIndex(
+    ({ fact, turn: of }, index) =>
+      index >= playback.count &&
+      fact?.type === 'guardrail_applied' &&
+      isOf(fact, guardrail, checked, of === turn),
+  );
+  const { fact, producer } = records[at] ?? {};
+  if (fact?.type !== 'guardrail_applied') return 'pass';
+  // If the driver died before the verdict, a later one asked again.
+  if (producer !== drive.producer) return playback.reached(Number.POSITIVE_INFINITY);
+  const { verdict, reason } = fact;
+  const failure = verdict === 'error' ? { failure: reason } : {};
+  return { verdict, reason, to: newContent(fact, records), ...failure };
+}
+
+/** The parts of what is checked that identify it. */
+interface Checked {
+  readonly item?: { readonly id: string };
+  readonly call?: { readonly toolCallId: string };
+}
+
+/** An answer is identified by its turn, because a change gives it another id. */
+function isOf(
+  { name, on, itemId, toolCallId }: GuardrailFact,
+  guardrail: Guardrail,
+  checked: unknown,
+  isOfTurn: boolean,
+): boolean {
+  if (name !== guardrail.name || on !== guardrail.on) return false;
+  const { item, call } = checked as Checked;
+  switch (on) {
+    case 'input':
+      return itemId === item?.id;
+    case 'output':
+      return isOfTurn;
+    case 'tool_call':
+      return toolCallId === call?.toolCallId;
+  }
+}
+
+/** What a verdict changed the content to. */
+function newContent(
+  { on, verdict, itemId, replacedBy, input }: GuardrailFact,
+  records: readonly LogRecord[],
+): JsonValue | readonly Part[] | undefined {
+  if (verdict !== 'change') return undefined;
+  if (on === 'tool_call') return input;
+  if (on === 'input') return partsOf(replacedBy, records);
+  for (const part of partsOf(itemId, records)) {
+    if (part.kind === 'structured') return { value: part.value };
+    if (part.kind === 'text') return part.text;
+  }
+  return undefined;
+}
+
+/** The parts of an item that were written whole. */
+function partsOf(item: ItemId | undefined, records: readonly LogRecord[]): readonly Part[] {
+  return records.flatMap(({ delta }) =>
+    delta?.type === 'commit_part' && delta.part !== undefined && delta.itemId === item
+      ? delta.part
+      : [],
+  );
+}

@@ -1,0 +1,81 @@
+import type { JsonObject, JsonValue, OptionNames } from '@millrace/core';
+import { withoutOptionalNulls } from '@millrace/providers';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Tool } from '../contract/tool.ts';
+import { assertKnownFields, type DefinedTool, defineTool } from './define-tool.ts';
+import { jsonSchemaOf, validateWithSchema } from './schema.ts';
+
+/** Options of `clientTool`. */
+export interface ClientToolOptions<
+  Input extends StandardSchemaV1,
+  Output extends StandardSchemaV1 = StandardSchemaV1,
+> {
+  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
+  readonly name: string;
+  /** Tells the model what the tool does and when to use it. */
+  readonly description: string;
+  /** Schema of the input: any Standard Schema. */
+  readonly input: Input;
+  /** Schema of the output: any Standard Schema. Default: any JSON. */
+  readonly output?: Output | undefined;
+  /** JSON Schema of the input. Required if the schema library cannot produce it. */
+  readonly inputSchema?: JsonObject | undefined;
+  /** Maximum length of the text for the model. Default: 30,000. */
+  readonly maxOutputLength?: number | undefined;
+  /** Asks the provider to enforce the schema. Default: the provider's own default. */
+  readonly strict?: boolean | undefined;
+  /** Fields of the tool in requests, by provider. Default: none. */
+  readonly providerOptions?: Tool['providerOptions'];
+  /** One line for the user: what the call is about. Default: the tool's name. */
+  readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
+}
+
+/**
+ * Defines a tool that a client runs, for example a page in a browser. A call waits until somebody sends
+ * its output with `agent.provideToolResult`, `run.provideToolResult`, a `tool_output` command, the
+ * server, or `addToolOutput` of the AI SDK. The output must fit the `output` schema.
+ *
+ * @example
+ * const askAddress = clientTool({
+ *   name: 'ask_address',
+ *   description: 'Shows a form and returns the address of the user',
+ *   input: z.object({ country: z.string() }),
+ *   output: z.object({ street: z.string(), town: z.string() }),
+ * });
+ */
+export function clientTool<
+  const Name extends string,
+  Input extends StandardSchemaV1,
+  Output extends StandardSchemaV1 = StandardSchemaV1<JsonValue>,
+>(
+  options: ClientToolOptions<Input, Output> & { readonly name: Name },
+): DefinedTool<
+  Name,
+  StandardSchemaV1.InferInput<Input>,
+  StandardSchemaV1.InferOutput<Input>,
+  StandardSchemaV1.InferOutput<Output>
+> {
+  assertKnownFields<ClientToolOptions<Input, Output>>(options, optionNames);
+  const { output, name, ...rest } = options;
+  const schema = output && jsonSchemaOf(output);
+  const tool = defineTool({ ...rest, name, execute: () => Promise.reject(new Error(notHere)) });
+  const validate = async (given: JsonValue) => {
+    if (output === undefined) return { ok: true, value: given } as const;
+    return validateWithSchema(output, schema ? withoutOptionalNulls(schema, given) : given);
+  };
+  return { ...tool, client: { validate } } as never;
+}
+
+const notHere = 'A client runs this tool.';
+
+const optionNames: OptionNames<ClientToolOptions<StandardSchemaV1>> = {
+  name: true,
+  description: true,
+  input: true,
+  output: true,
+  inputSchema: true,
+  maxOutputLength: true,
+  strict: true,
+  providerOptions: true,
+  summarize: true,
+};

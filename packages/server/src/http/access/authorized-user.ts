@@ -1,0 +1,73 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { findUnknownOption, type OptionNames } from '@millrace/core';
+import type { HttpRequest, IncomingRequest, RequestAccess } from '../../contract/http.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { Grant, Scope } from '../../contract/service.ts';
+import { canonicalPath, readTarget } from '../router.ts';
+
+export type Authorize = (
+  request: IncomingRequest,
+) => RequestAccess | undefined | Promise<RequestAccess | undefined>;
+
+/** Asks the program who sent a request. Undefined: nobody whom it knows. */
+export async function authorizedBy(
+  authorize: Authorize | undefined,
+  request: HttpRequest,
+): Promise<RequestAccess | undefined> {
+  const access = await authorize?.(incomingRequest(request));
+  // Programs without types return the falsy value of `isSignedIn && { user }`.
+  return access ? checkedAccess(access) : undefined;
+}
+
+const accessFields: OptionNames<RequestAccess> = { user: true, scope: true, isReadOnly: true };
+
+/** A field that the server ignored, such as `isReadonly`, would give more than the program wanted. */
+function checkedAccess(given: object | string | number | boolean): RequestAccess {
+  const { user, scope, isReadOnly = false } = given as Partial<RequestAccess>;
+  const isKnown = typeof given === 'object' && findUnknownOption(given, accessFields) === undefined;
+  const isUser = typeof user === 'string' && user !== '';
+  if (isKnown && isUser && isScope(scope) && typeof isReadOnly === 'boolean')
+    return { user, scope, isReadOnly };
+  const message =
+    'Cannot decide about the request: `authorize` must return { user, scope?, isReadOnly? } with a known scope, or undefined';
+  throw new ServerError('internal', message);
+}
+
+function isScope(scope: unknown): scope is Scope | undefined {
+  if (scope === undefined) return true;
+  const { kind, ...rest } = (scope ?? {}) as Readonly<Record<string, unknown>>;
+  const fields = { all: [], agent: ['agentId'], task: ['taskId'], user: ['user'] };
+  const names = typeof kind === 'string' && Object.hasOwn(fields, kind) && fields[kind as 'all'];
+  if (!names || Object.keys(rest).length !== names.length) return false;
+  return names.every((name) => typeof rest[name] === 'string');
+}
+
+/** What a user of the application may do. */
+export function grantOf({
+  user,
+  scope = { kind: 'user', user },
+  isReadOnly = false,
+}: RequestAccess): Grant {
+  return { scope, isReadOnly, expiresAt: null, isAgentKey: false };
+}
+
+/** A request as the functions of the program get it. */
+export function incomingRequest({
+  method,
+  url,
+  basePath,
+  headers,
+  address,
+  source,
+}: HttpRequest): IncomingRequest {
+  const { path = '/' } = readTarget(url, basePath) ?? {};
+  const peerAddress = address === 'unknown' ? undefined : address;
+  return { method, path: canonicalPath(path), headers: toHeaders(headers), peerAddress, source };
+}
+
+function toHeaders(headers: IncomingHttpHeaders): Headers {
+  const all = new Headers();
+  for (const [name, value] of Object.entries(headers))
+    for (const one of [value ?? []].flat()) all.append(name, one);
+  return all;
+}
