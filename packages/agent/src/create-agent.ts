@@ -31,17 +31,15 @@ import type {
   ContextFilter,
   Instructions,
   Limits,
-  PendingCall,
   PreparedStep,
   RequestOptions,
   RetrySettings,
   Settings,
-  StepInfo,
   StepTools,
   StepToPrepare,
   StopCondition,
 } from './contract/settings.ts';
-import type { Tool } from './contract/tool.ts';
+import type { PendingCall, StepInfo, Tool } from './contract/tool.ts';
 import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { toItems } from './input/run-input.ts';
 import { assertKnownOptions } from './known-options.ts';

@@ -8,7 +8,8 @@ import {
 import { textOfError } from '../contract/agent-error.ts';
 import type { ChangedInput } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 
 type PolicyDecision = Exclude<ApprovalDecision, string>;

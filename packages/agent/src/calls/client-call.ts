@@ -9,8 +9,7 @@ import type {
 import { textOfError } from '../contract/agent-error.ts';
 import { type OutputCommand, toolOutputKey } from '../contract/command.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { PendingCall } from '../contract/settings.ts';
-import type { Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
+import type { PendingCall, Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
 import { commandConsumed } from '../state/drafts.ts';
 import { outputFor } from '../state/turn-calls.ts';
 import { createResultPart, toOutput } from './tool-result.ts';

@@ -8,8 +8,7 @@ import {
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { PendingCall } from '../contract/settings.ts';
-import type { ToolContext } from '../contract/tool.ts';
+import type { PendingCall, ToolContext } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';

@@ -2,7 +2,8 @@ import { toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
-import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,

@@ -100,9 +100,8 @@ test('attack: one answer does not allow two calls with the same id', async () =>
   const end = all.findIndex(({ fact }) => fact?.type === 'response_finished');
   const { delta: last, ...place } = all[end - 1] ?? expect.fail();
   const id = last?.type === 'commit_part' ? last.partId : expect.fail();
-  const { itemId } = all.find(({ delta }) => delta?.type === 'begin_part')?.delta as {
-    readonly itemId: ItemId;
-  };
+  const begun = all.flatMap(({ delta }) => (delta?.type === 'begin_part' ? delta.itemId : []));
+  const itemId = begun[0] ?? expect.fail();
   const part = { kind: 'tool_call', toolCallId: c1, name: 'rm', arguments: '{"all":true}' };
   const second = { type: 'commit_part', partId: `${id}-2`, itemId, part };
   const records = [

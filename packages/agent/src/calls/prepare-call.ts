@@ -6,8 +6,7 @@ import {
 } from '@millrace/core';
 import { withoutOptionalNulls } from '@millrace/providers';
 import { textOfError } from '../contract/agent-error.ts';
-import type { PendingCall } from '../contract/settings.ts';
-import type { Tool } from '../contract/tool.ts';
+import type { PendingCall, Tool } from '../contract/tool.ts';
 
 type PreparedCall =
   | ({ readonly ok: true } & PendingCall)

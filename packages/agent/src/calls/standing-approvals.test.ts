@@ -11,7 +11,8 @@ import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { ApproveOptions, Run } from '../contract/run.ts';
-import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';

@@ -13,8 +13,8 @@ import type { BlobStore } from '@millrace/log';
 import type { ModelRequest, ToolDefinition } from '@millrace/providers';
 import { isFullOutput } from '../calls/tool-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
-import type { ResolvedStep, Settings, StepInfo } from '../contract/settings.ts';
-import type { Tool } from '../contract/tool.ts';
+import type { ResolvedStep, Settings } from '../contract/settings.ts';
+import type { StepInfo, Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 
 /** The part of the loop state that requests depend on. */

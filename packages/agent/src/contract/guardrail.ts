@@ -1,6 +1,5 @@
 import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
-import type { PendingCall, StepInfo } from './settings.ts';
-import type { Tool } from './tool.ts';
+import type { PendingCall, StepInfo, Tool } from './tool.ts';
 
 /** The step in which a guardrail checks something, and the signal that ends the check. */
 export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {

@@ -124,7 +124,7 @@ export interface TurnState {
 }
 
 /** How a guardrail ended a turn. */
-export interface GuardrailHalt {
+interface GuardrailHalt {
   readonly by: string;
   /** True if the guardrail failed instead of deciding. */
   readonly isError: boolean;

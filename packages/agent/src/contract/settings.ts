@@ -1,37 +1,12 @@
-import type {
-  Cost,
-  Ids,
-  Item,
-  JsonObject,
-  JsonValue,
-  LogRecord,
-  SessionId,
-  ToolCallPart,
-} from '@millrace/core';
+import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
-import type { Tool, ValidationResult } from './tool.ts';
-import type { ParsedToolInput } from './typed-tools.ts';
+import type { PendingCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
-
-/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
-export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
-  ? {
-      /** The name of the tool. */
-      readonly name: Tools['name'];
-      /** The call as the model made it. */
-      readonly call: ToolCallPart;
-      readonly tool: Tools;
-      /** The validated input that the tool will get. */
-      readonly input: ParsedToolInput<Tools>;
-      /** One line for the user: what the call is about to do. */
-      readonly summary: string;
-    }
-  : never;
 
 /** The return value of an `approve` policy. */
 export type ApprovalDecision =
@@ -87,18 +62,6 @@ export interface Settings {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
-}
-
-/** The run and step for which a function of the agent is called. */
-export interface StepInfo<Context = unknown> {
-  /**
-   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
-   * has none.
-   */
-  readonly context: Context;
-  readonly session: SessionId;
-  /** The turn of the session. */
-  readonly turn: number;
 }
 
 /**

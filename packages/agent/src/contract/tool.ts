@@ -8,6 +8,7 @@ import type {
   RunId,
   SessionId,
   ToolCallId,
+  ToolCallPart,
   ToolResultPart,
   TraceContext,
 } from '@millrace/core';
@@ -16,7 +17,7 @@ import type { BuiltInTool, ToolProviderOptions } from '@millrace/providers';
 import type { Agent } from './agent.ts';
 import type { Observer } from './observer.ts';
 import type { ParentCall } from './parent-call.ts';
-import type { TypedTool } from './typed-tools.ts';
+import type { ParsedToolInput, TypedTool } from './typed-tools.ts';
 
 /** A tool that a model can call. Create it with `defineTool`, which applies the defaults. */
 export interface Tool extends TypedTool {
@@ -162,4 +163,31 @@ export interface ToolContext<Context = unknown> {
   readonly observers?: readonly Observer[] | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
+}
+
+/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
+export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
+  ? {
+      /** The name of the tool. */
+      readonly name: Tools['name'];
+      /** The call as the model made it. */
+      readonly call: ToolCallPart;
+      readonly tool: Tools;
+      /** The validated input that the tool will get. */
+      readonly input: ParsedToolInput<Tools>;
+      /** One line for the user: what the call is about to do. */
+      readonly summary: string;
+    }
+  : never;
+
+/** The run and step for which a function of the agent is called. */
+export interface StepInfo<Context = unknown> {
+  /**
+   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
+   * has none.
+   */
+  readonly context: Context;
+  readonly session: SessionId;
+  /** The turn of the session. */
+  readonly turn: number;
 }

@@ -289,7 +289,7 @@ function callIdOf(call: CallRef): ToolCallId {
   const id: unknown = typeof call === 'object' && call !== null ? call.toolCallId : call;
   if (typeof id === 'string' && isId(id)) return id as ToolCallId;
   const message =
-    'Cannot answer a call: pass its id, or an entry of pendingApprovals or pendingToolCalls of the result';
+    'Cannot answer a call: pass its id, or an entry of result.pendingApprovals or result.pendingToolCalls of the run';
   throw new AgentError('bad_option', message, { option: 'toolCallId' });
 }
 

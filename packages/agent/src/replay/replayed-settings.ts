@@ -12,13 +12,8 @@ import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
-import type {
-  ApprovalDecision,
-  PendingCall,
-  ResolvedStep,
-  Settings,
-} from '../contract/settings.ts';
-import type { HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
+import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
+import type { HandOff, PendingCall, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';

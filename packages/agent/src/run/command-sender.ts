@@ -13,9 +13,9 @@ import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { toItems } from '../input/run-input.ts';
+import type { SessionJournal } from '../session/journal.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { hasCall } from '../state/turn-calls.ts';
-import type { SessionJournal } from './journal.ts';
 import { alreadyDecided, runOver } from './run-errors.ts';
 
 interface CommandSenderOptions {

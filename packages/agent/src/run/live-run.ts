@@ -4,7 +4,6 @@ import {
   emptyState,
   type FoldState,
   type Item,
-  isMillraceError,
   type LogRecord,
   type NewBytes,
   type OnStep,
@@ -15,7 +14,6 @@ import {
   toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { wait } from '../abortable.ts';
 import { StepToolbox } from '../context/step-tools.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
@@ -36,6 +34,8 @@ import { RunError } from '../contract/run-error.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import type { Observers } from '../observers/observers.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
+import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { activeCommands } from '../state/commands.ts';
 import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
@@ -49,18 +49,9 @@ import {
 import { activeSettings, createRegistry, settingsWhileAsking } from './agent-registry.ts';
 import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
-import { receiveForeignRecords, SessionJournal } from './journal.ts';
 import { RunLoop } from './loop.ts';
-import { type DrivenSession, keepSession, openSession, refold } from './open-session.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
-import {
-  itemIdUsed,
-  noOutput,
-  notUnderstood,
-  outcomeUnknown,
-  runLeft,
-  withStoredPart,
-} from './run-errors.ts';
+import { itemIdUsed, noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -87,10 +78,6 @@ interface LiveRunOptions {
 
 /** How long a run that is left waits for running calls. */
 const leaveGraceMs = 2000;
-/** How long a sub-agent that continues waits for the lease of the process before it. */
-const maxHeldMs = 60_000;
-const heldPollMs = 250;
-
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work,
  * starts the run, drives the loop and closes the session. Commands go through the log, like those
@@ -225,7 +212,10 @@ export class LiveRun implements Run {
     try {
       await this.#options.prepare?.();
       parent?.checkPrices(this.#settings.providers);
-      const { driver: opened, from } = await this.#open();
+      const { signal } = this.#options;
+      const { driver: opened, from } = await openSession(this.#settings, this.session, {
+        ...{ parent, signal },
+      });
       driver = opened;
       this.#epoch.resolve(driver.epoch);
       result = await this.#drive(driver, from);
@@ -240,27 +230,6 @@ export class LiveRun implements Run {
     }
     parent?.end(result.stop, this.#link?.asked ?? []);
     return result;
-  }
-
-  /** Opens the session. The lease of a process that died may take a while to expire. */
-  async #open(): Promise<DrivenSession> {
-    const { log, clock } = this.#settings;
-    const { parent, signal } = this.#options;
-    const open = () => openSession(this.#settings, this.session, parent === undefined);
-    if (!parent?.isContinued) return open();
-    // A sub-agent on the caller's log that has no session was never started.
-    if (log !== parent.log && (await log.info(this.session)) === undefined)
-      throw outcomeUnknown(this.session);
-    const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
-    for (let waitedMs = 0; ; waitedMs += heldPollMs) {
-      try {
-        return await open();
-      } catch (error) {
-        const isHeld = isMillraceError(error) && error.code === 'held';
-        if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
-        await wait(clock, heldPollMs, stopped);
-      }
-    }
   }
 
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {

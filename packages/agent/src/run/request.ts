@@ -4,7 +4,8 @@ import { halted, raceAbort, wait } from '../abortable.ts';
 import { buildRequest, prepareRequest } from '../context/build-request.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { ResolvedStep, StepInfo } from '../contract/settings.ts';
+import type { ResolvedStep } from '../contract/settings.ts';
+import type { StepInfo } from '../contract/tool.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 

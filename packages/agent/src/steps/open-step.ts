@@ -11,9 +11,9 @@ import {
   settingsOf,
   settingsWhileAsking,
 } from '../run/agent-registry.ts';
-import { receiveForeignRecords, SessionJournal } from '../run/journal.ts';
 import { UniqueCallIds } from '../run/provider-deltas.ts';
 import { notUnderstood } from '../run/run-errors.ts';
+import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type HeldSession, openHeldSession } from './claim.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';

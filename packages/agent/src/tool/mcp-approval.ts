@@ -1,6 +1,7 @@
 import type { McpApprovalInput } from '@millrace/providers';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
+import type { ApprovalDecision } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 /**

@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import type { Run } from '../contract/run.ts';
-import type { PendingCall } from '../contract/settings.ts';
+import type { PendingCall } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';

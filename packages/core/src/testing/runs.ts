@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 
 /** Whether properties run with their full counts. Fewer runs do not reach every rare outcome. */
-export const isFull: boolean = !['quick', 'rest', 'job'].includes(process.env['MILLRACE_TEST'] ?? 'quick');
+export const isFull: boolean = !['quick', 'rest', 'job'].includes(
+  process.env['MILLRACE_TEST'] ?? 'quick',
+);
 
 /**
  * The number of runs of a property. `npm run test:full` runs each property `full` times. `npm test` and

@@ -170,7 +170,7 @@ export function assert(isRight: boolean, what: string, rule: string, place: Erro
 }
 
 /** Throws `bad_offset` if the session never had this offset. */
-export function assertOffset(
+function assertOffset(
   { session, through }: Pick<SessionRow, 'session' | 'through'>,
   offset: number,
 ): void {

@@ -328,7 +328,7 @@ describe('a store that fails in the middle of a run', () => {
     const [first, second] = [sessionId('first'), sessionId('second')];
     const other = await log.open(second);
     const large = wholeItem('large', { kind: 'text', text: 'x'.repeat(200_000) });
-    await expect(log.restore(first, numbered(large))).rejects.toMatchObject({ code: 'storage' });
+    await expect(log.restore(first, numbered(large))).rejects.toMatchObject({ code: 'storage_full' });
     const third = await log.open(sessionId('third'));
     await third.append([marker('third')]);
     await log.restore(first, numbered([marker('first')]));
@@ -342,7 +342,7 @@ describe('a store that fails in the middle of a run', () => {
     const log = openLog({ maxBytes: 100_000 });
     const [first, second] = [sessionId('first'), sessionId('second')];
     const large = { text: 'x'.repeat(200_000) };
-    await expect(log.submit(first, large, 'key')).rejects.toMatchObject({ code: 'storage' });
+    await expect(log.submit(first, large, 'key')).rejects.toMatchObject({ code: 'storage_full' });
     await log.submit(second, {}, 'key');
     expect(await log.submit(first, {}, 'key')).toEqual({ offset: 1, isRepeat: false });
   });

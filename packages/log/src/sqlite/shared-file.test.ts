@@ -78,7 +78,7 @@ describe('a transaction with one job that is too large for the file', () => {
     await Promise.allSettled(appends);
     const [second, refused, third] = appends;
     await submitted;
-    await expect(refused).rejects.toMatchObject({ code: 'storage' });
+    await expect(refused).rejects.toMatchObject({ code: 'storage_full' });
     expect(points.count('after-tell')).toBe(appended + 2);
     expect(first).toMatchObject({ after: 0, through: 1 });
     expect(await second).toMatchObject({ after: 1, through: 2, records: [{ offset: 2 }] });
@@ -110,10 +110,10 @@ describe('a transaction with one job that is too large for the file', () => {
     await Promise.allSettled(appends);
     const [before, refused, after, closed, beside] = appends;
     expect(await before).toMatchObject({ after: 0, through: 1 });
-    await expect(refused).rejects.toMatchObject({ code: 'storage' });
-    await expect(after).rejects.toMatchObject({ code: 'storage' });
-    await expect(closed).rejects.toMatchObject({ code: 'storage' });
-    expect(await driver.lost).toMatchObject({ code: 'storage' });
+    await expect(refused).rejects.toMatchObject({ code: 'storage_full' });
+    await expect(after).rejects.toMatchObject({ code: 'storage_full' });
+    await expect(closed).rejects.toMatchObject({ code: 'storage_full' });
+    expect(await driver.lost).toMatchObject({ code: 'storage_full' });
     expect(await beside).toMatchObject({ through: 1 });
     expect(await offsets(log, session)).toEqual([1]);
     expect(await log.info(session)).toMatchObject({ isClosed: false });

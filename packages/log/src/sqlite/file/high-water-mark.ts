@@ -73,7 +73,7 @@ export class HighWaterMark {
 }
 
 /** The path of the mark of a database. */
-export function markPath(database: string): string {
+function markPath(database: string): string {
   return `${database}-mark`;
 }
 

@@ -82,7 +82,7 @@ export interface ApprovalAnswer {
 }
 
 /** The result of a tool in the client's message. */
-export interface ClientOutput {
+interface ClientOutput {
   readonly callId: string;
   readonly output?: JsonValue | undefined;
   readonly error?: string | undefined;

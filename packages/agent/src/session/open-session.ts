@@ -1,12 +1,15 @@
 import { Folder, isMillraceError, type SessionId } from '@millrace/core';
 import { type Driver, type Log, type SessionFold, sessionStates } from '@millrace/log';
+import { wait } from '../abortable.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import type { ParentCall } from '../contract/parent-call.ts';
 import type { Settings } from '../contract/settings.ts';
+import { outcomeUnknown } from '../run/run-errors.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { type FoldedSession, notFoldable, type SessionJournal } from './journal.ts';
 
 /** The loop state as a fold that the log keeps beside the session state. */
-export const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
+const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
 
 /** A session with its driver. */
 export interface DrivenSession {
@@ -18,11 +21,45 @@ export interface DrivenSession {
 /** Longer sessions are folded in pages before the lease is taken, so that other work can run. */
 const maxFirstBatch = 2000;
 
+/** How long a sub-agent that continues waits for the lease of the process before it. */
+const maxHeldMs = 60_000;
+const heldPollMs = 250;
+
+interface SessionOpening {
+  /** The call that the run belongs to, if it is the run of a sub-agent. */
+  readonly parent: ParentCall | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Opens the session of a run. The lease of a process that died may take a while to expire. */
+export async function openSession(
+  settings: Settings,
+  session: SessionId,
+  { parent, signal }: SessionOpening,
+): Promise<DrivenSession> {
+  const { log, clock } = settings;
+  // A sub-agent reports the usage of all its records to its caller, so it reads all of them.
+  const open = () => takeSession(settings, session, parent === undefined);
+  if (!parent?.isContinued) return open();
+  // A sub-agent on the caller's log that has no session was never started.
+  if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);
+  const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
+  for (let waitedMs = 0; ; waitedMs += heldPollMs) {
+    try {
+      return await open();
+    } catch (error) {
+      const isHeld = isMillraceError(error) && error.code === 'held';
+      if (!isHeld || stopped.aborted || waitedMs >= maxHeldMs) throw error;
+      await wait(clock, heldPollMs, stopped);
+    }
+  }
+}
+
 /**
  * Takes the lease of a session. If `mayStartLate` is set, the state that an earlier run left in
  * memory is used, so that a message costs the same in a long session as in a short one.
  */
-export async function openSession(
+async function takeSession(
   { log, name: holder }: Settings,
   session: SessionId,
   mayStartLate: boolean,
