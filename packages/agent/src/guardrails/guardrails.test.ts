@@ -81,6 +81,20 @@ describe('a guardrail on the input', () => {
     expect((await agent.replay(session)).divergence).toBeUndefined();
   });
 
+  test.each([
+    ['an answer', { kind: 'assistant', parts: [{ kind: 'text', text: `Card ${number}` }] }],
+    ['a value', { kind: 'user', parts: [{ kind: 'structured', value: { card: number } }] }],
+  ] as const)('attack: %s in the input reaches the model unchecked', async (_title, item) => {
+    const guardrails = [noCards];
+    const { agent, end, provider, log } = createTestAgent(['Thanks.'], { guardrails });
+    const user = { kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
+    expect((await end(agent.run([item, user], { session }))).text).toBe('Thanks.');
+    expect(sentTo(provider)).toContain('[card]');
+    expect(sentTo(provider)).not.toContain(number);
+    expect(await problemsLeftIn(log)).toEqual([]);
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  });
+
   test('stops the run, and no later request contains the input', async () => {
     const { agent, end, provider } = createTestAgent(['Sure.'], { guardrails: [onTopic] });
     const run = agent.run('Write a poem', { session });

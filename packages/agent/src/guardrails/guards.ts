@@ -22,11 +22,12 @@ import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { itemDrafts, responseFinished } from '../state/drafts.ts';
-import { joinText } from '../views/run-views.ts';
 import {
   answerDrafts,
   changedInput,
+  changedParts,
   checkedOutput,
+  inputText,
   isHalt,
   newInputs,
   replacementOf,
@@ -35,7 +36,6 @@ import {
   changeProblem,
   failed,
   guardrailError,
-  inputParts,
   judge,
   outputParts,
   type Verdict,
@@ -123,11 +123,11 @@ export class Guards {
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
         const items = await contextItems(settings, journal.state, journal.loop);
-        return { text: joinText(item.parts), item, items };
+        return { text: inputText(item.parts), item, items };
       },
-      shown: () => ({ text: joinText(item.parts) }),
+      shown: () => ({ text: inputText(item.parts) }),
       change: (to) => {
-        item = { ...item, parts: inputParts(to) };
+        item = { ...item, parts: changedParts(item, to) };
         isChanged = true;
       },
       drafts: (facts) => {

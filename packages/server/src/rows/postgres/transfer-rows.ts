@@ -59,7 +59,7 @@ export async function importPostgresRows(
     await database.transact(async (execute) => {
       for (const { table, id, version, createdAt, updatedAt, keys, data } of rows) {
         const row = [table, id, version, createdAt, updatedAt, keys, data];
-        await execute(`INSERT INTO ${schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7)`, row);
+        await execute(`INSERT INTO ${schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`, row);
         const parsed = JSON.parse(keys) as Record<string, string>;
         const values = [table, id, createdAt, updatedAt];
         await execute(

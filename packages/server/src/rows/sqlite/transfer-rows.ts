@@ -32,7 +32,8 @@ export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void 
   const database = openDatabase(path, busyTimeoutMs);
   try {
     database.exec('BEGIN IMMEDIATE');
-    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)');
+    // The epoch is 0: no run of the restored log has claimed a row yet.
+    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, 0)');
     const putKey = database.prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
     for (const { table, id, version, createdAt, updatedAt, keys, data } of rows) {
       putRow.run(table, id, version, createdAt, updatedAt, keys, data);
