@@ -3,6 +3,7 @@ import {
   DeltaWriter,
   type DraftRecord,
   type GuardrailFact,
+  type GuardrailVerdict,
   type Ids,
   type Item,
   type ItemId,
@@ -13,6 +14,7 @@ import {
 } from '@millrace/core';
 import type { prepareCall } from '../calls/prepare-call.ts';
 import type { CheckedOutput } from '../contract/guardrail.ts';
+import { verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
 import { joinText } from '../views/run-views.ts';
@@ -35,7 +37,7 @@ const inputKinds: ReadonlySet<Item['kind']> = new Set([
  * The inputs since the last answer, in order. Answers and results that a client wrote outside of turns
  * are inputs too. Items that the loop wrote are none.
  */
-export function newInputs({ journal }: RunContext): readonly ItemState[] {
+function newInputs({ journal }: RunContext): readonly ItemState[] {
   const found: ItemState[] = [];
   for (const item of toArray(journal.state.items).toReversed()) {
     const { kind, turn, metadata } = item;
@@ -44,6 +46,22 @@ export function newInputs({ journal }: RunContext): readonly ItemState[] {
     if (inputKinds.has(kind) && turn === 0 && !isOwn) found.push(item);
   }
   return found.reverse();
+}
+
+/** The first input that no request has contained, and that a guardrail has not passed. */
+export function openInput(context: RunContext): ItemState | undefined {
+  const guardrails = context.settings.guardrails.filter(({ on }) => on === 'input');
+  if (guardrails.length === 0) return undefined;
+  const { verdicts, withheld } = context.journal.loop.inputs;
+  return newInputs(context).find(
+    ({ id }) =>
+      !withheld.has(id) &&
+      guardrails.some(({ name }) => !isFinal(verdicts.get(verdictKey(id, name)))),
+  );
+}
+
+export function isFinal(verdict: GuardrailVerdict | undefined): boolean {
+  return verdict === 'pass' || verdict === 'change' || verdict === 'stop';
 }
 
 /** Everything in an input that a model reads as text. Providers send structured values as JSON. */

@@ -90,3 +90,13 @@ test('attack: a fork with another text reaches the model', async () => {
   await say(text('second'), fork['id']);
   expect(sent()).not.toContain('magic');
 });
+
+test('attack: a summary of messages that no guardrail has seen reaches the model', async () => {
+  const contents = ['magic', 'a', 'b', 'c', 'd', 'e', 'f', 'g'].map((one, index) =>
+    text(one, index % 2 === 0 ? 'user' : 'agent'),
+  );
+  await send('POST', '/messages/batch', { task_id: taskId, contents });
+  await send('POST', `/tasks/${taskId}/commands`, { type: 'compact' });
+  await say(text('Hi'));
+  expect(sent()).not.toContain('magic');
+});
