@@ -326,6 +326,36 @@ describe('a guardrail on tool calls', () => {
     expect((await agent.replay(session)).divergence).toBeUndefined();
   });
 
+  test.each([
+    ['stop', { verdict: 'stop', reason: 'too much' }],
+    ['change', { verdict: 'change', to: { amount: 50 } }],
+    ['nothing', undefined],
+  ] as const)('attack: an approval with another input gets past a guardrail: %s', async (_, no) => {
+    const ran: unknown[] = [];
+    const limit = toolGuardrail({
+      name: 'limit',
+      check: ({ input }) => ((input as { amount: number }).amount > 100 ? (no as never) : 'pass'),
+    });
+    const script: ScriptEntry[] = [
+      ...[
+        answer(call('c1', 'pay', { amount: 5 })),
+        answer(call('c2', 'pay', { amount: 6 })),
+        'Done.',
+      ],
+    ];
+    const { agent, end, log } = createTestAgent(script, {
+      ...{ guardrails: [limit], tools: [pay(ran)], approve: () => 'ask', whileAsking: 'park' },
+    });
+    await end(agent.run('Pay', { session }));
+    await agent.approve(session, 'c1', { input: { amount: 1000 } });
+    await end(agent.resume(session));
+    await agent.approve(session, 'c2', { input: { amount: 7 } });
+    expect((await end(agent.resume(session))).text).toBe('Done.');
+    expect(ran).toEqual([{ amount: 7 }]);
+    expect(await problemsLeftIn(log)).toEqual([]);
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  });
+
   test('asks although the policy allows, and shows the changed input', async () => {
     const ran: unknown[] = [];
     const guardrails = [
