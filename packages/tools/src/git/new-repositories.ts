@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { rename } from 'node:fs/promises';
+import { chmod, lstat, rename } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../workspace/folder.ts';
 import { readGitSettings } from './read-git-settings.ts';
 import { readRegularFile } from './read-regular-file.ts';
-import type { FoundRepository, RepositorySearch } from './repository-search.ts';
+import {
+  type FoundRepository,
+  maxRepositories,
+  type RepositorySearch,
+} from './repository-search.ts';
 import { riskOfBare, riskOfGit } from './settings-risk.ts';
 import { gitFolderOf } from './submodules.ts';
 
@@ -98,10 +102,12 @@ async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundR
   ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
   const { found, problem } = search.survey(root);
   const risks: Risk[] = [...(await changedIndexes(options, before))];
+  const about = { root, guarded, search };
+  // There were fewer before. One could have a submodule that the search did not reach.
+  const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
   for (const { folder, isBare, hasGit } of found) {
-    const about = { root, guarded, search };
     if (hasGit && !isKnown(folder, 'hasGit')) {
-      const why = await riskOfGit(join(folder, '.git'), about);
+      const why = isTooMany ?? (await riskOfGit(join(folder, '.git'), about));
       if (why !== undefined) risks.push({ folder, names: ['.git'], why });
     }
     if (isBare && !isKnown(folder, 'isBare')) {
@@ -149,6 +155,19 @@ async function isSparse(git: string): Promise<boolean> {
   return false;
 }
 
+/** Enters a folder. A command can take the right to list it, and git does not need that right. */
+async function enter(at: Folder, name: string): Promise<Folder> {
+  try {
+    return await at.enter(name);
+  } catch (error) {
+    const path = at.pathOf(name);
+    const entry = await lstat(path);
+    if (!entry.isDirectory()) throw error;
+    await chmod(path, (entry.mode & 0o777) | 0o700);
+    return at.enter(name);
+  }
+}
+
 /**
  * Renames the entries. It opens the folder without following links, because another command may
  * still run and replace a folder by a link to one outside of the workspace.
@@ -161,7 +180,7 @@ async function removeRisk(root: string, { folder, names, why }: Risk): Promise<s
     let at = await folderOpener(root)();
     opened.push(at);
     for (const name of shown.split(sep)) {
-      at = await at.enter(name);
+      at = await enter(at, name);
       opened.push(at);
     }
     for (const name of names) {

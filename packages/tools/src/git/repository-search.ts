@@ -122,7 +122,7 @@ export class RepositorySearch {
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
       report(error);
-      return undefined;
+      return unlistedFolder(path);
     }
   }
 
@@ -201,6 +201,25 @@ function readFolder(
   } catch (error) {
     if (isOutOfReach(path, error)) return undefined;
     throw unreadableFolder(path, error);
+  }
+}
+
+/** A folder that cannot be listed. Git enters it nevertheless, if its permissions allow that. */
+function unlistedFolder(path: string): ReadFolder {
+  const names = new Set(
+    ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
+  );
+  return {
+    ...{ inode: 0n, changedNs: 0n, isSettled: false, inner: [], oddNames: [] },
+    ...{ isBare: looksBare(names), hasGit: names.has('.git') },
+  };
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -68,7 +68,12 @@ export interface ReadIndex {
 
 const [maxIndexBytes, maxKept] = [134_217_728, 1000];
 
+/** A file that changed later than this before it was read is read again, as folders are. */
+const settledAfterMs = 3000;
+
 interface KeptIndex extends ReadIndex {
+  /** Whether a later change certainly gives another stamp. */
+  readonly isSettled: boolean;
   /** The index, and the further files of a split one. */
   readonly files: readonly string[];
 }
@@ -79,14 +84,17 @@ export class IndexReader {
 
   read(git: string): ReadIndex {
     const known = this.#known.get(git);
-    if (known !== undefined && known.stamp === stampOf(known.files)) return known;
+    if (known?.isSettled && known.stamp === stampOf(known.files)) return known;
+    const settled = Date.now() - settledAfterMs;
     const path = join(git, 'index');
     // Before reading: a change meanwhile is noticed by the next call.
     const before = stampOf([path]);
     const index = readRegularFileSync(path, maxIndexBytes);
     const files = [path, ...(index === undefined ? [] : sharedIndexes(git, index))];
     const stamp = [before, ...files.slice(1).map((file) => stampOf([file]))].join(' ');
-    const read = { stamp, files, submodules: before === '' ? [] : readSubmodules(index, files) };
+    const isSettled = files.every((file) => changedAt(file) < settled);
+    const submodules = before === '' ? [] : readSubmodules(index, files);
+    const read = { stamp, files, isSettled, submodules };
     if (this.#known.size >= maxKept) this.#known.clear();
     this.#known.set(git, read);
     return read;
@@ -118,6 +126,15 @@ function sharedIndexes(git: string, index: Buffer): readonly string[] {
       if (stampOf([path]) !== '') found.add(path);
     }
   return [...found];
+}
+
+/** When a file changed, in milliseconds since 1970. A missing file changes when it is created. */
+function changedAt(path: string): number {
+  try {
+    return lstatSync(path).ctimeMs;
+  } catch {
+    return 0;
+  }
 }
 
 function stampOf(paths: readonly string[]): string {

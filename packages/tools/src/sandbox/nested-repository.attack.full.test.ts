@@ -32,18 +32,18 @@ interface Attack {
 
 const attacks: readonly Attack[] = [
   {
-    title: 'a submodule of a submodule, in a folder that is not searched',
+    title: 'a hidden submodule of a submodule',
     commands: [
       `git init -q sub; cd sub; ${hidden('node_modules/x')}; ${add('node_modules/x')}; ${commit}; cd ..; ${add('sub')}`,
     ],
   },
   {
-    title: 'a submodule of a new repository, in a folder that is not searched',
+    title: 'a hidden submodule of a repository',
     commands: [`git init -q sub; cd sub; ${hidden('node_modules/x')}; ${add('node_modules/x')}`],
     in: 'sub',
   },
   {
-    title: 'a submodule that a second command adds to the new repository',
+    title: 'a hidden submodule, added later',
     commands: [
       `git init -q sub; cd sub; ${commit}; cd ..; ${add('sub')}`,
       `cd sub; ${hidden('node_modules/x')}; ${add('node_modules/x')}`,
@@ -72,7 +72,7 @@ const attacks: readonly Attack[] = [
     in: 'sub',
   },
   {
-    title: 'a pointer with many line breaks at its end',
+    title: 'a pointer with many line breaks',
     commands: [
       `${bareHidden}; mkdir sub; (printf 'gitdir: ../node_modules/x/.git'; yes '' | head -5000) > sub/.git`,
     ],
@@ -86,7 +86,7 @@ const attacks: readonly Attack[] = [
     in: 'sub',
   },
   {
-    title: 'settings that a second command adds to a quiet .git',
+    title: 'settings, added later',
     commands: [
       `git init -q sub; rm -r sub/.git/hooks sub/.git/config`,
       `cd sub; git config ${evil}`,
@@ -95,7 +95,7 @@ const attacks: readonly Attack[] = [
     in: 'sub',
   },
   {
-    title: 'settings that a second command adds to an empty .git',
+    title: 'settings in an empty .git, added later',
     commands: [`mkdir -p sub/.git`, `git init -q sub; cd sub; git config ${evil}`],
     in: 'sub',
   },
@@ -108,28 +108,28 @@ const attacks: readonly Attack[] = [
     in: 'sub',
   },
   {
-    title: 'settings of a known submodule in a folder that is not searched',
+    title: 'settings of a known hidden submodule',
     commands: [
       `git init -q node_modules/x; (cd node_modules/x; ${commit}); ${add('node_modules/x')}`,
       `git -C node_modules/x config ${evil}`,
     ],
   },
   {
-    title: 'a submodule in an index beside the worktree',
+    title: 'an index beside the worktree',
     commands: [
       `mkdir sub; git init -q data; (cd data; ${commit}); mv data/.git data/git; echo 'gitdir: ../data/git' > sub/.git; ${add('sub')}`,
       `cd sub; ${hidden('node_modules/x')}; ${add('node_modules/x')}`,
     ],
   },
   {
-    title: 'a known submodule beside a changed file of a split index',
+    title: 'a changed file of a split index',
     commands: [
       `echo b > b; git add b; git update-index --split-index; cp .git/sharedindex.* keep`,
       `${hidden('node_modules/x')}; ${add('node_modules/x')}; git update-index --split-index`,
     ],
   },
   {
-    title: 'a repository that names a guarded place of another kind',
+    title: 'a place that seems to be guarded',
     commands: [
       `git init -q --bare bare`,
       `${hidden('node_modules/x')}; mkdir -p bare/.git/modules/node_modules sub; mv node_modules/x/.git bare/.git/modules/node_modules/x; echo 'gitdir: ../bare/.git/modules/node_modules/x' > sub/.git`,
@@ -152,7 +152,15 @@ const attacks: readonly Attack[] = [
     in: 'sub',
   },
   {
-    title: 'a submodule behind commondir through a link',
+    title: 'a submodule that cannot be listed',
+    commands: [`${hidden('sub')}; ${add('sub')}; chmod 0300 sub`],
+  },
+  {
+    title: 'folders that cannot be listed',
+    commands: [`mkdir -p a/b; ${hidden('a/b/sub')}; ${add('a/b/sub')}; chmod 0300 a/b a`],
+  },
+  {
+    title: 'a commondir through a link',
     commands: [
       `${hidden('node_modules/x')}; mkdir node_modules/deep; git init -q --bare sub; git -C sub config core.bare false; git -C sub config core.worktree ..; ln -s ../node_modules/deep sub/link; mkdir sub/x; mv node_modules/x/.git node_modules/y; echo 'link/../y' > sub/commondir; git init -q --bare sub/y`,
     ],
@@ -196,7 +204,6 @@ describe.for(sandboxUsers)('a command of %s hides a repository', (user) => {
           `TOP=$PWD; export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'\n${command}`,
         ),
       );
-    if (process.env['SHOW']) console.log(attack.title, texts);
     runGitAsUser(join(agent.workspace, attack.in ?? '.'));
     expect(readdirSync(agent.outside), texts.join('\n')).toEqual([]);
   });
