@@ -40,12 +40,16 @@ export async function finishBackup(
     database.exec(`CREATE TABLE ${infoTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
       CREATE TABLE ${rowsTable} (
         tbl TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, created_at REAL NOT NULL,
-        updated_at REAL NOT NULL, keys TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (tbl, id)
+        updated_at REAL NOT NULL, keys TEXT NOT NULL, data TEXT NOT NULL,
+        epoch INTEGER NOT NULL, PRIMARY KEY (tbl, id)
       ) STRICT, WITHOUT ROWID`);
-    const put = database.prepare(`INSERT INTO ${rowsTable} VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    const put = database.prepare(`INSERT INTO ${rowsTable} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
     database.exec('BEGIN');
-    for await (const { table, id, version, createdAt, updatedAt, keys, data } of rows ?? [])
-      put.run(table, id, version, createdAt, updatedAt, keys, data);
+    for await (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows ?? [])
+      put.run(table, id, version, createdAt, updatedAt, keys, data, epoch);
+    // A row refuses runs with an earlier epoch, so the log must continue with later ones.
+    const last = `(SELECT coalesce(max(epoch), 0) FROM ${rowsTable})`;
+    database.exec(`UPDATE counters SET drivers = max(drivers, ${last})`);
     const summary: BackupSummary = {
       kind: rows === undefined ? 'sessions' : 'server',
       createdAt: Date.now(),
@@ -106,6 +110,7 @@ export function* rowsOf(path: string): Generator<StoredRow> {
         updatedAt: Number(row['updated_at']),
         keys: String(row['keys']),
         data: String(row['data']),
+        epoch: Number(row['epoch']),
       };
   } finally {
     database.close();

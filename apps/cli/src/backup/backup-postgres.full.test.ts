@@ -60,6 +60,8 @@ describe('21.3: a backup of servers on Postgres', () => {
     const expected = { ...contents, sessions: { ...others, chat: { ...chat, holder: null } } };
     expect(await readContents(log)).toEqual(expected);
     expect(await rows.get('tasks', 't')).toEqual(before);
+    // No epoch is used again, so no row refuses the next run.
+    expect((await log.open('chat fork')).epoch).toBeGreaterThan(driver.epoch + 1_000_000_000);
     await log.renewIncarnation();
     await log.close();
     await rows.close();

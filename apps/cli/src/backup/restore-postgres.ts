@@ -30,9 +30,10 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
     // A restore that was interrupted may have left them.
     for (const schema of Object.values(prepared))
       await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-    await copyLog(copy, target.url);
+    const lastEpoch = await copyLog(copy, target.url);
     await importPostgresRows({ url: target.url, schema: prepared.rows }, rows());
     await client.query('BEGIN');
+    const used = Math.max(lastEpoch, await lastEpochIn(client));
     for (const name of ['log', 'rows'] as const) {
       await client.query(`DROP SCHEMA IF EXISTS ${schemas[name]} CASCADE`);
       await client.query(`ALTER SCHEMA ${prepared[name]} RENAME TO ${schemas[name]}`);
@@ -41,6 +42,9 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
       await client.query(`ALTER FUNCTION ${schemas.log}.${name} SET search_path = ${schemas.log}`);
     // Wakes the followers of running servers.
     await client.query(`SELECT ${schemas.log}.renew_incarnation()`);
+    // No epoch of the backup or of the replaced log is used again.
+    const drivers = `'${schemas.log}.drivers'`;
+    await client.query(`SELECT setval(${drivers}, $1 + nextval(${drivers}))`, [used]);
     await client.query('COMMIT');
   } finally {
     await client.end();
@@ -66,7 +70,16 @@ async function isEmpty(client: Queries): Promise<boolean> {
   return true;
 }
 
-async function copyLog(copy: string, url: string): Promise<void> {
+/** The last epoch of the log that is replaced. */
+async function lastEpochIn(client: Queries): Promise<number> {
+  const exists = 'SELECT 1 FROM pg_sequences WHERE schemaname = $1 AND sequencename = $2';
+  if ((await client.query(exists, [schemas.log, 'drivers'])).rows.length === 0) return 0;
+  const { rows } = await client.query(`SELECT last_value FROM ${schemas.log}.drivers`);
+  return Number((rows[0] as { readonly last_value?: unknown } | undefined)?.last_value ?? 0);
+}
+
+/** Copies the log into the prepared schema. Returns the last epoch of the backup. */
+async function copyLog(copy: string, url: string): Promise<number> {
   const [{ postgresLog }, { sqliteLog }, { DatabaseSync }] = await Promise.all([
     import('@millrace/log/postgres'),
     import('@millrace/log/sqlite'),
@@ -77,6 +90,7 @@ async function copyLog(copy: string, url: string): Promise<void> {
     .prepare('SELECT hash FROM blobs')
     .all()
     .map(({ hash }) => String(hash));
+  const lastEpoch = Number(database.prepare('SELECT drivers FROM counters').get()?.['drivers']);
   database.close();
   const from = sqliteLog({ path: copy });
   const to = postgresLog({ url, schema: prepared.log });
@@ -90,6 +104,7 @@ async function copyLog(copy: string, url: string): Promise<void> {
       const { records } = await from.read(session, { maxBytes: Number.POSITIVE_INFINITY });
       await to.restore(session, records, { through, createdAt, changedAt, isClosed, origin });
     }
+    return lastEpoch;
   } finally {
     await from.close();
     await to.close();

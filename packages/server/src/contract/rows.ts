@@ -33,6 +33,8 @@ export interface StoredRow {
   /** JSON of the keys and of the document. */
   readonly keys: string;
   readonly data: string;
+  /** The epoch of the run that wrote the row last. 0 if no run did. */
+  readonly epoch: number;
 }
 
 /** Selects and sorts the rows of a table. */

@@ -39,15 +39,19 @@ async function makeAll(): Promise<readonly RecordedLog[]> {
   return logs;
 }
 
-/** The first run finds the tools that the recording calls. The second run provides them. */
+/**
+ * The first run finds the tools that the recording calls. If there are any, a second run provides them.
+ */
 async function ofRecording(under: WireUnderTest, one: RecordingCase): Promise<RecordedLog> {
   const called = new Set<string>();
-  for (const { delta } of await answered(under, one, [])) {
+  const first = await answered(under, one, []);
+  for (const { delta } of first) {
     if (delta?.type === 'begin_part' && delta.kind === 'tool_call') called.add(delta.name);
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_call')
       called.add(delta.part.name);
   }
-  const records = await answered(under, one, [...called].filter((name) => name !== '').map(toolOf));
+  const tools = [...called].filter((name) => name !== '').map(toolOf);
+  const records = tools.length === 0 ? first : await answered(under, one, tools);
   return { name: `${under.wire} ${one.name}`, session, records };
 }
 

@@ -214,7 +214,18 @@ export class LoopRunner {
       if (!isRunOpen && !isTurnOpen) return;
       this.wake(taskId, agent, AbortSignal.abort(reason));
     }
-    await raceTimeout(this.#active.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
+    await raceTimeout(this.#untilIdle(taskId), clock, 2 * graceMs);
+  }
+
+  /** A run that ends before it reads the abort is followed by another one, which handles the abort. */
+  async #untilIdle(taskId: string): Promise<void> {
+    let last: ActiveRun | undefined;
+    for (;;) {
+      const active = this.#active.get(taskId);
+      if (active === undefined || active === last) return;
+      await active.done;
+      last = active;
+    }
   }
 
   /** Clears the queue of a closed task. */

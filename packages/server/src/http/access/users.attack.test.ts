@@ -115,7 +115,9 @@ test('attack: a fork and a chat of a user are not those of another user', async 
   };
   const chat = { id: 'x', messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
   const path = '/agents/name/loop/chat';
-  expect((await send('ann', 'POST', path, chat)).text).toContain('classifi');
+  const answer = (await send('ann', 'POST', path, chat)).text;
+  const pieces = [...answer.matchAll(/"delta":"(\w*)"/g)].map(([, piece]) => piece);
+  expect(pieces.join('')).toBe('classified');
   const { id } = JSON.parse((await send('ann', 'GET', '/tasks/name/x')).text) as Json;
   const fork = await send('ann', 'POST', `/tasks/${id}/fork`, {});
   const { id: copy } = JSON.parse(fork.text) as Json;
@@ -129,7 +131,8 @@ test('attack: a fork and a chat of a user are not those of another user', async 
     ['POST', path, chat],
   ] as const) {
     const { status, text } = await send('bob', method, at, body);
-    expect([at, [404, 409].includes(status), text.includes('classifi')]).toEqual([at, true, false]);
+    const isLeaked = /text-delta|append_text|classif/.test(text);
+    expect([at, [404, 409].includes(status), isLeaked]).toEqual([at, true, false]);
   }
   expect((await send('bob', 'GET', `${path}/x`)).text).toBe('{"messages":[]}');
   expect((await send('bob', 'GET', `${path}/x/stream`)).status).toBe(204);

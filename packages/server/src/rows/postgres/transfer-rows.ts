@@ -14,6 +14,8 @@ interface RowColumns {
   readonly updated_at: number;
   readonly keys: string;
   readonly data: string;
+  /** The first version of the tables has no epochs. */
+  readonly epoch?: number;
 }
 
 /**
@@ -30,9 +32,10 @@ export async function* exportPostgresRows(
   for (;;) {
     const sql = `SELECT * FROM ${schema}.rows WHERE (tbl, id) > ($1, $2) ORDER BY tbl, id LIMIT $3`;
     const page = await query<RowColumns>(sql, [...after, rowsPerQuery]);
-    for (const { tbl, id, version, created_at, updated_at, keys, data } of page) {
+    for (const { tbl, id, version, created_at, updated_at, keys, data, epoch = 0 } of page) {
       const times = { createdAt: Number(created_at), updatedAt: Number(updated_at) };
-      yield { table: tbl, id, version: Number(version), ...times, keys, data };
+      const numbers = { version: Number(version), epoch: Number(epoch) };
+      yield { table: tbl, id, ...numbers, ...times, keys, data };
     }
     const last = page.at(-1);
     if (last === undefined || page.length < rowsPerQuery) return;
@@ -57,9 +60,9 @@ export async function importPostgresRows(
   const database = new PostgresDatabase({ target, migrations, retryMs: 0, maxReaders: 1 });
   try {
     await database.transact(async (execute) => {
-      for (const { table, id, version, createdAt, updatedAt, keys, data } of rows) {
-        const row = [table, id, version, createdAt, updatedAt, keys, data];
-        await execute(`INSERT INTO ${schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`, row);
+      for (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows) {
+        const row = [table, id, version, createdAt, updatedAt, keys, data, epoch];
+        await execute(`INSERT INTO ${schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, row);
         const parsed = JSON.parse(keys) as Record<string, string>;
         const values = [table, id, createdAt, updatedAt];
         await execute(

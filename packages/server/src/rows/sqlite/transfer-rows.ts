@@ -18,6 +18,8 @@ export function* exportSqliteRows(path: string): Generator<StoredRow> {
         updatedAt: Number(row['updated_at']),
         keys: String(row['keys']),
         data: String(row['data']),
+        // The first version of the tables has no epochs.
+        epoch: Number(row['epoch'] ?? 0),
       };
   } finally {
     database.close();
@@ -32,11 +34,10 @@ export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void 
   const database = openDatabase(path, busyTimeoutMs);
   try {
     database.exec('BEGIN IMMEDIATE');
-    // The epoch is 0: no run of the restored log has claimed a row yet.
-    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, 0)');
+    const putRow = database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     const putKey = database.prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
-    for (const { table, id, version, createdAt, updatedAt, keys, data } of rows) {
-      putRow.run(table, id, version, createdAt, updatedAt, keys, data);
+    for (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows) {
+      putRow.run(table, id, version, createdAt, updatedAt, keys, data, epoch);
       for (const [key, value] of Object.entries(JSON.parse(keys) as Record<string, string>))
         putKey.run(table, id, key, value, createdAt, updatedAt);
     }
