@@ -18,7 +18,8 @@ class EventClient {
 
   add({ id, data }: { readonly id: string | undefined; readonly data: string }): void {
     if (id === undefined) return;
-    this.offsets.push(Number(id));
+    // The id is the offset, followed by the incarnation of the log.
+    this.offsets.push(Number.parseInt(id, 10));
     this.#events.push(decodeEvent(data));
   }
 
