@@ -9,7 +9,7 @@ import { foldLoop } from '../state/fold-loop.ts';
 import { type FoldedSession, notFoldable, type SessionJournal } from './journal.ts';
 
 /** The loop state as a fold that the log keeps beside the session state. */
-const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
+export const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
 
 /** A session with its driver. */
 export interface DrivenSession {

@@ -1,4 +1,4 @@
-import type { NewBytes } from '@millrace/core';
+import type { AgentEvent, NewBytes } from '@millrace/core';
 import { uiHeaders } from '@millrace/core/streams';
 import type { Run, RunResult, UiStreamOptions } from '../contract/run.ts';
 import { assertKnownOptions } from '../known-options.ts';
@@ -11,16 +11,27 @@ type RunStreams = Pick<Run, 'toReadableStream' | 'toEventStream' | 'toUIMessageS
 export function runStreams(source: RunEventSource, result: Promise<RunResult>): RunStreams {
   return {
     toReadableStream: () => toStream((left) => runEvents({ ...source, left })),
-    toEventStream: () => toStream((left) => eventFrames({ ...source, left })),
+    toEventStream: () => toStream((left) => eventFrames({ ...source, left }, result)),
     toUIMessageStreamResponse: (options) => uiResponse(source, result, options),
   };
 }
 
 /** The code of the frames loads on demand, because most programs do not use it. */
-async function* eventFrames(source: RunEventSource): AsyncGenerator<NewBytes> {
+async function* eventFrames(
+  source: RunEventSource,
+  result: Promise<RunResult>,
+): AsyncGenerator<NewBytes> {
   const encoder = new TextEncoder();
-  const { eventFrame } = await import('./stream-frames.ts');
-  for await (const event of runEvents(source)) yield encoder.encode(eventFrame(event));
+  const { errorFrame, eventFrame } = await import('./stream-frames.ts');
+  let last: AgentEvent | undefined;
+  for await (const event of runEvents(source)) {
+    last = event;
+    yield encoder.encode(eventFrame(event));
+  }
+  if (source.left?.aborted || last?.type === 'run_finished') return;
+  // Without an end on the log, the run could not start, or another process has it now.
+  const { session, error } = await result;
+  if (error !== undefined) yield encoder.encode(errorFrame(session, error));
 }
 
 function uiResponse(

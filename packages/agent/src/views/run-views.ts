@@ -12,6 +12,7 @@ import {
   type ItemState,
   isMillraceError,
   type JsonValue,
+  type MillraceError,
   noUsage,
   type Part,
   type PartSlot,
@@ -222,7 +223,7 @@ function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPar
 
 /** The result if the log failed or another process has the lease. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
-  const info = errorInfoOf(error);
+  const info = errorInfoOf(session, error);
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
   const nothing = {
@@ -237,12 +238,19 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
 }
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
-function errorInfoOf(error: unknown): ErrorInfo {
+function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
+  if (isMillraceError(error) && error.code === 'held') return heldInfo(session, error);
   if (isMillraceError(error)) return { code: error.code, message: error.message };
   return {
     code: 'unknown',
     message: 'Cannot continue: an unexpected error was thrown. See the cause of the result',
   };
+}
+
+/** The log advises a takeover, which is no option of a run. Its own message is that of the cause. */
+function heldInfo(session: SessionId, { code, place }: MillraceError): ErrorInfo {
+  const message = `Cannot run session ${session}: another run drives it, of ${place['holder']}. Wait for its end, or send the message to the run with submitCommand`;
+  return { code, message };
 }
 
 /** Joins the text parts. */

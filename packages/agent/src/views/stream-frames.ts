@@ -1,9 +1,11 @@
 import {
   type AgentEvent,
   type Batch,
+  type ErrorInfo,
   encodeEvent,
   type FoldState,
   type LogRecord,
+  type SessionId,
   toArray,
   type View,
 } from '@millrace/core';
@@ -37,6 +39,11 @@ const stepView: View<Step> = (before, record, after) => [{ before, record, after
 /** The frame of one event in an event stream. */
 export function eventFrame(event: AgentEvent): string {
   return encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
+}
+
+/** The last frame of an event stream if the log does not have the end of the run. It has no id. */
+export function errorFrame(session: SessionId, error: ErrorInfo): string {
+  return encodeFrame({ data: JSON.stringify({ session, type: 'error', error }) });
 }
 
 /** The frames of an event stream with one message, as the AI SDK's clients read it. */
