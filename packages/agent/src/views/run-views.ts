@@ -249,7 +249,7 @@ function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
 
 /** The log advises a takeover, which is no option of a run. Its own message is that of the cause. */
 function heldInfo(session: SessionId, { code, place }: MillraceError): ErrorInfo {
-  const message = `Cannot run session ${session}: another run drives it, of ${place['holder']}. Wait for its end, or send the message to the run with submitCommand`;
+  const message = `Cannot run session ${session}: another run drives it (holder: ${place['holder']}). Wait for its end, or send the message to the run with submitCommand`;
   return { code, message };
 }
 
