@@ -61,6 +61,13 @@ const requirements: readonly Requirement[] = [
     debian: 'postgresql',
   },
   {
+    name: 'PgBouncer',
+    for: 'tests of that store behind a connection pooler',
+    isInstalled: () =>
+      succeeds('pgbouncer', '--version') || succeeds('/usr/sbin/pgbouncer', '--version'),
+    debian: 'pgbouncer',
+  },
+  {
     name: 'Redis',
     for: 'tests of the bus for several machines',
     isInstalled: () => succeeds('redis-server', '--version'),

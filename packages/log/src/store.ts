@@ -15,6 +15,7 @@ export type {
 export type {
   CommandRow,
   LeaseRow,
+  LeaseTicks,
   Origin,
   ProcessIdentity,
   ProducerRow,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/core';
 import type { StoredRow } from '@millrace/server';
@@ -18,6 +19,14 @@ export interface BackupSummary {
 
 const formatVersion = 1;
 const [infoTable, rowsTable] = ['backup_info', 'backup_rows'];
+
+/**
+ * Creates an empty file for a copy. No other user can read the copy while it grows. SQLite gives the
+ * files beside it the same permissions.
+ */
+export function createPrivateFile(path: string): void {
+  closeSync(openSync(path, 'wx', 0o600));
+}
 
 /** Turns a copied log into a backup. `rows` is undefined for a store without a server. */
 export async function finishBackup(

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { isMillraceError } from '@millrace/core';
@@ -84,6 +84,31 @@ describe('21.3: a backup of a server', () => {
     // Two stores of one backup have different histories from now on.
     await restoreBackup({ path, target: server('three'), replace: false });
     expect((await contentsIn('three/sessions.db')).incarnation).not.toBe(after.incarnation);
+  });
+
+  test('attack: another user reads a backup while it grows', async () => {
+    await makeServer('watched');
+    const path = join(folder(), 'watched.backup');
+    const seen = new Set<number>();
+    const look = (at: string) => {
+      for (const name of readdirSync(at).filter((one) => one.includes('.part')))
+        seen.add((statSync(join(at, name), { throwIfNoEntry: false })?.mode ?? 0) & 0o077);
+    };
+    const timer = setInterval(() => [folder(), join(folder(), 'unwatched')].forEach(look));
+    makeFolder(join(folder(), 'unwatched'));
+    try {
+      await writeBackup(server('watched'), path);
+      await restoreBackup({ path, target: server('unwatched'), replace: false });
+    } finally {
+      clearInterval(timer);
+    }
+    expect([...seen].filter((mode) => mode !== 0)).toEqual([]);
+    const files = [
+      path,
+      join(folder(), 'unwatched/sessions.db'),
+      join(folder(), 'unwatched/tasks.db'),
+    ];
+    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
   });
 
   test('21.3: is of one moment, while others write', async () => {

@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/core';
 import { makeFolder } from '../make-folder.ts';
-import { type BackupSummary, rowsOf, toLogFile, verifyBackup } from './backup-file.ts';
+import {
+  type BackupSummary,
+  createPrivateFile,
+  rowsOf,
+  toLogFile,
+  verifyBackup,
+} from './backup-file.ts';
 import { type BackupTarget, notEmpty } from './backup-target.ts';
 
 interface RestoreOptions {
@@ -47,6 +53,7 @@ async function restoreFiles(
   for (const { to, table } of files) assertReplaceable(to, table, replace);
   try {
     for (const { to, ready } of files) {
+      createPrivateFile(ready);
       if (to === log) {
         copyFileSync(path, ready);
         toLogFile(ready);
@@ -54,7 +61,6 @@ async function restoreFiles(
         const { importSqliteRows } = await import('@millrace/server/sqlite');
         importSqliteRows(ready, rowsOf(path));
       }
-      chmodSync(ready, 0o600);
     }
     // Again, because the copies took a while.
     for (const { to, table } of files) assertReplaceable(to, table, replace);
@@ -103,8 +109,8 @@ async function withLogCopy(path: string, use: (copy: string) => Promise<void>): 
   const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));
   try {
     const copy = join(folder, 'log.db');
+    createPrivateFile(copy);
     copyFileSync(path, copy);
-    chmodSync(copy, 0o600);
     await use(copy);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { MillraceError } from '@millrace/core';
-import { type BackupSummary, finishBackup } from './backup-file.ts';
+import { type BackupSummary, createPrivateFile, finishBackup } from './backup-file.ts';
 import type { BackupTarget } from './backup-target.ts';
 
 /** Everything that SQLite and the log leave beside a file. */
@@ -15,9 +15,9 @@ export async function writeBackup(target: BackupTarget, path: string): Promise<B
   if (existsSync(path)) throw fileExists(path);
   const part = `${path}.${randomUUID()}.part`;
   try {
+    createPrivateFile(part);
     const summary =
       target.type === 'files' ? await copyFiles(target, part) : await copyPostgres(target, part);
-    chmodSync(part, 0o600);
     linkIntoPlace(part, path);
     return summary;
   } finally {
@@ -36,6 +36,7 @@ async function copyFiles(
     import('@millrace/log/sqlite'),
     import('@millrace/server/sqlite'),
   ]);
+  if (rows !== undefined) createPrivateFile(`${part}.rows`);
   const copies = rows === undefined ? [] : [{ from: rows, to: `${part}.rows` }];
   await copySqliteFiles([{ from: log, to: part }, ...copies]);
   await migrateCopy(part);

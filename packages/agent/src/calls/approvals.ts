@@ -67,8 +67,26 @@ export class Approvals {
   }
 
   async #decideOnChange(call: PendingCall): Promise<PolicyDecision> {
-    const reason = reasonAgainstChange(call);
+    const reason = reasonAgainstChange(call) ?? (await this.#guardrailAgainst(call));
     return reason === undefined ? this.#askPolicy(call) : { decision: 'deny', reason };
+  }
+
+  /** Guardrails have checked the input of the model. Nobody can approve what they do not pass. */
+  async #guardrailAgainst(call: PendingCall): Promise<string | undefined> {
+    const { name } = call.tool;
+    const guardrails = this.#context.settings.guardrails.filter(
+      ({ on, tools }) => on === 'tool_call' && (tools?.includes(name) ?? true),
+    );
+    if (guardrails.length === 0) return undefined;
+    const { judge } = await import('../guardrails/judge.ts');
+    for (const guardrail of guardrails) {
+      const judged = await judge(guardrail, call, this.#context, this.#at.turn);
+      // A person has just approved the new input.
+      if (judged?.verdict === 'pass' || judged?.verdict === 'ask') continue;
+      const why = judged?.reason === undefined ? '' : `: ${judged.reason}`;
+      return `the guardrail ${guardrail.name} does not pass the new input${why}`;
+    }
+    return undefined;
   }
 
   async #askPolicy(call: PendingCall): Promise<PolicyDecision> {

@@ -38,7 +38,7 @@ export interface ChangeVerdict<Value> {
 
 /** The input that a guardrail checks, before a model gets it. */
 export interface CheckedInput {
-  /** The text of the input. */
+  /** Everything in the input that a model reads as text. A structured value is JSON here. */
   readonly text: string;
   /** The input, with the changes of the guardrails before this one. */
   readonly item: Item;

@@ -3,6 +3,7 @@ import {
   DeltaWriter,
   type DraftRecord,
   type GuardrailFact,
+  type GuardrailVerdict,
   type Ids,
   type Item,
   type ItemId,
@@ -13,10 +14,11 @@ import {
 } from '@millrace/core';
 import type { prepareCall } from '../calls/prepare-call.ts';
 import type { CheckedOutput } from '../contract/guardrail.ts';
+import { verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
 import { joinText } from '../views/run-views.ts';
-import { changeProblem, jsonOf } from './judge.ts';
+import { changeProblem, inputParts, jsonOf, outputParts } from './judge.ts';
 
 /** What a check of an answer gets. */
 export function checkedOutput(item: Item): CheckedOutput {
@@ -26,16 +28,84 @@ export function checkedOutput(item: Item): CheckedOutput {
   return { text, item, isFinal: !hasCalls, ...(value !== undefined && { value }) };
 }
 
-/** The inputs since the last answer, in order. Items that the loop wrote are no input. */
-export function newInputs({ journal }: RunContext): readonly ItemState[] {
+/** The kinds of items that a model reads and that clients can write. */
+const inputKinds: ReadonlySet<Item['kind']> = new Set([
+  ...(['user', 'developer', 'notification', 'assistant', 'tool'] as const),
+]);
+
+/**
+ * The inputs since the last answer, in order. Answers and results that a client wrote outside of turns
+ * are inputs too. Items that the loop wrote are none.
+ */
+function newInputs({ journal }: RunContext): readonly ItemState[] {
   const found: ItemState[] = [];
   for (const item of toArray(journal.state.items).toReversed()) {
     const { kind, turn, metadata } = item;
     if (kind === 'assistant' && turn > 0) break;
-    const isInput = kind === 'user' || kind === 'developer' || kind === 'notification';
-    if (isInput && turn === 0 && metadata?.['by'] !== loopMetadata.by) found.push(item);
+    const isOwn = metadata?.['by'] === loopMetadata.by;
+    if (inputKinds.has(kind) && turn === 0 && !isOwn) found.push(item);
   }
   return found.reverse();
+}
+
+/** The first input that no request has contained, and that a guardrail has not passed. */
+export function openInput(context: RunContext): ItemState | undefined {
+  const guardrails = context.settings.guardrails.filter(({ on }) => on === 'input');
+  if (guardrails.length === 0) return undefined;
+  const { verdicts, withheld } = context.journal.loop.inputs;
+  return newInputs(context).find(
+    ({ id }) =>
+      !withheld.has(id) &&
+      guardrails.some(({ name }) => !isFinal(verdicts.get(verdictKey(id, name)))),
+  );
+}
+
+export function isFinal(verdict: GuardrailVerdict | undefined): boolean {
+  return verdict === 'pass' || verdict === 'change' || verdict === 'stop';
+}
+
+/** Everything in an input that a model reads as text. Providers send structured values as JSON. */
+export function inputText(parts: readonly Part[]): string {
+  return parts.every(({ kind }) => kind === 'text')
+    ? joinText(parts)
+    : parts.map(textOfPart).join('\n').trim();
+}
+
+function textOfPart(part: Part): string {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+      return part.text;
+    case 'tool_call':
+      return `${part.name} ${part.arguments}`;
+    case 'tool_result':
+      return part.text;
+    case 'structured':
+    case 'custom':
+      return JSON.stringify(part.value);
+    case 'file':
+      return part.name;
+    case 'media':
+      return '';
+  }
+}
+
+/** The parts of a changed input. Calls and results keep their ids, which providers require. */
+export function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
+  if (kind !== 'assistant' && kind !== 'tool') return inputParts(to);
+  // A replay has the changed parts.
+  if (Array.isArray(to) && String(callIds(to)) === String(callIds(parts))) return to;
+  const [changed] = outputParts(to, [], false);
+  if (kind === 'assistant') return outputParts(to, parts, false);
+  return parts.map((part) => {
+    if (part.kind !== 'tool_result' || changed?.kind !== 'text') return part;
+    const { value: _, attachments: __, ...rest } = part;
+    return { ...rest, text: changed.text };
+  });
+}
+
+function callIds(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : []));
 }
 
 /** The item that requests contain instead of a changed input. Its kind keeps it out of views. */

@@ -81,6 +81,20 @@ describe('a guardrail on the input', () => {
     expect((await agent.replay(session)).divergence).toBeUndefined();
   });
 
+  test.each([
+    ['an answer', { kind: 'assistant', parts: [{ kind: 'text', text: `Card ${number}` }] }],
+    ['a value', { kind: 'user', parts: [{ kind: 'structured', value: { card: number } }] }],
+  ] as const)('attack: %s in the input reaches the model unchecked', async (_title, item) => {
+    const guardrails = [noCards];
+    const { agent, end, provider, log } = createTestAgent(['Thanks.'], { guardrails });
+    const user = { kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
+    expect((await end(agent.run([item, user], { session }))).text).toBe('Thanks.');
+    expect(sentTo(provider)).toContain('[card]');
+    expect(sentTo(provider)).not.toContain(number);
+    expect(await problemsLeftIn(log)).toEqual([]);
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  });
+
   test('stops the run, and no later request contains the input', async () => {
     const { agent, end, provider } = createTestAgent(['Sure.'], { guardrails: [onTopic] });
     const run = agent.run('Write a poem', { session });
@@ -308,6 +322,36 @@ describe('a guardrail on tool calls', () => {
     expect(ran).toEqual([]);
     expect(result.toolCalls.map(({ ok }) => ok)).toEqual([false, false]);
     expect((await end(agent.run('Go on', { session }))).text).toBe('Later.');
+    expect(await problemsLeftIn(log)).toEqual([]);
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  });
+
+  test.each([
+    ['stop', { verdict: 'stop', reason: 'too much' }],
+    ['change', { verdict: 'change', to: { amount: 50 } }],
+    ['nothing', undefined],
+  ] as const)('attack: an approval with another input gets past a guardrail: %s', async (_, no) => {
+    const ran: unknown[] = [];
+    const limit = toolGuardrail({
+      name: 'limit',
+      check: ({ input }) => ((input as { amount: number }).amount > 100 ? (no as never) : 'pass'),
+    });
+    const script: ScriptEntry[] = [
+      ...[
+        answer(call('c1', 'pay', { amount: 5 })),
+        answer(call('c2', 'pay', { amount: 6 })),
+        'Done.',
+      ],
+    ];
+    const { agent, end, log } = createTestAgent(script, {
+      ...{ guardrails: [limit], tools: [pay(ran)], approve: () => 'ask', whileAsking: 'park' },
+    });
+    await end(agent.run('Pay', { session }));
+    await agent.approve(session, 'c1', { input: { amount: 1000 } });
+    await end(agent.resume(session));
+    await agent.approve(session, 'c2', { input: { amount: 7 } });
+    expect((await end(agent.resume(session))).text).toBe('Done.');
+    expect(ran).toEqual([{ amount: 7 }]);
     expect(await problemsLeftIn(log)).toEqual([]);
     expect((await agent.replay(session)).divergence).toBeUndefined();
   });

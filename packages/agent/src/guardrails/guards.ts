@@ -7,7 +7,6 @@ import {
   type GuardrailVerdict,
   type Item,
   type ItemId,
-  type ItemState,
   isId,
   noUsage,
   type ToolCallId,
@@ -22,20 +21,21 @@ import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { itemDrafts, responseFinished } from '../state/drafts.ts';
-import { joinText } from '../views/run-views.ts';
 import {
   answerDrafts,
   changedInput,
+  changedParts,
   checkedOutput,
+  inputText,
+  isFinal,
   isHalt,
-  newInputs,
+  openInput,
   replacementOf,
 } from './checked-items.ts';
 import {
   changeProblem,
   failed,
   guardrailError,
-  inputParts,
   judge,
   outputParts,
   type Verdict,
@@ -65,7 +65,8 @@ export class Guards {
   /** What has to be checked before the run goes on. */
   pending(turn: TurnState, unanswered: readonly ToolCallPart[]): GuardrailPlace | undefined {
     if (turn.halt !== undefined || turn.isCompaction) return undefined;
-    if (turn.stop === undefined) return this.#openInput() === undefined ? undefined : 'input';
+    if (turn.stop === undefined)
+      return openInput(this.#context) === undefined ? undefined : 'input';
     if (this.#isOutputOpen(turn)) return 'output';
     const isOpen = unanswered.some((call) => this.#callGuardrails(turn, call).length > 0);
     return turn.stop.reason === 'tool_use' && isOpen ? 'tool_call' : undefined;
@@ -95,20 +96,8 @@ export class Guards {
     return this.#context.settings.guardrails.filter((one) => one.on === on);
   }
 
-  /** The first input that no request has contained, and that a guardrail has not passed. */
-  #openInput(): ItemState | undefined {
-    const guardrails = this.#guardrails('input');
-    if (guardrails.length === 0) return undefined;
-    const { verdicts, withheld } = this.#context.journal.loop.inputs;
-    return newInputs(this.#context).find(
-      ({ id }) =>
-        !withheld.has(id) &&
-        guardrails.some(({ name }) => !isFinal(verdicts.get(verdictKey(id, name)))),
-    );
-  }
-
   async #checkInput({ turn }: TurnState): Promise<GuardOutcome> {
-    const found = this.#openInput();
+    const found = openInput(this.#context);
     if (found === undefined) return { type: 'checked' };
     const { journal, settings } = this.#context;
     const { replaced } = journal.loop.inputs;
@@ -123,11 +112,11 @@ export class Guards {
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
         const items = await contextItems(settings, journal.state, journal.loop);
-        return { text: joinText(item.parts), item, items };
+        return { text: inputText(item.parts), item, items };
       },
-      shown: () => ({ text: joinText(item.parts) }),
+      shown: () => ({ text: inputText(item.parts) }),
       change: (to) => {
-        item = { ...item, parts: inputParts(to) };
+        item = { ...item, parts: changedParts(item, to) };
         isChanged = true;
       },
       drafts: (facts) => {
@@ -377,10 +366,6 @@ interface Subject {
   change(to: unknown): void;
   /** The records for the changes so far and these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
-}
-
-function isFinal(verdict: GuardrailVerdict | undefined): boolean {
-  return verdict === 'pass' || verdict === 'change' || verdict === 'stop';
 }
 
 /** An answer that was aborted or failed ends the run in any case. */

@@ -21,6 +21,7 @@ import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
+import { openInput } from '../guardrails/checked-items.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { isOverflow } from '../state/fold-loop.ts';
 import { joinText } from '../views/run-views.ts';
@@ -90,6 +91,14 @@ const commandDefaults = {
 /** The average over English text and code. */
 const charactersPerToken = 4;
 
+/** The items that a summary may cover: no model has to read an input before its guardrails. */
+function checkedContext(context: RunContext): readonly Item[] {
+  const items = currentContext(context);
+  const open = openInput(context);
+  const end = open === undefined ? -1 : items.findIndex(({ id }) => id === open.id);
+  return end === -1 ? items : items.slice(0, end);
+}
+
 function currentContext({ journal }: RunContext): readonly Item[] {
   const { inputs, compacted } = journal.loop;
   const items = guardedItems(transcript(journal.state), inputs);
@@ -150,7 +159,7 @@ async function compact(
   const { journal, phase } = context;
   const { lastTokens } = journal.loop;
   const isTooLong = lastTokens === Number.POSITIVE_INFINITY;
-  const items = currentContext(context);
+  const items = checkedContext(context);
   const plan = isTooLong ? planAfterOverflow(items, compaction) : planOfOldSteps(items, compaction);
   const { covered } = plan;
   const isUseful = isTooLong ? isShorter(plan, items) : covered.length > 0;

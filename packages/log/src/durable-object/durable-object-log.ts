@@ -67,7 +67,8 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
     // The platform starts a new instance only after the old one is gone, so its leases are free.
     const isAlive = ({ started }: ProcessIdentity) =>
       started === instance.started ? undefined : false;
-    super(store, { ...options, process: instance, isAlive });
+    const leaseClock = { id: instance.started, now: () => performance.now() };
+    super(store, { ...options, process: instance, isAlive, leaseClock });
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
   }

@@ -224,8 +224,8 @@ export class StoreDriver implements Driver {
   }
 
   #withRenewedLease(row: SessionRow): SessionRow {
-    const expiresAt = this.#context.clock.now() + this.#leaseMs;
-    return { ...row, lease: row.lease && { ...row.lease, expiresAt } };
+    const times = this.#context.leases.times(this.#leaseMs);
+    return { ...row, lease: row.lease && { ...row.lease, ...times } };
   }
 
   #requireLease(tx: StoreTransaction): SessionRow {

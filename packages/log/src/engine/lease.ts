@@ -4,59 +4,46 @@ import type { StoreTransaction } from '../storage/record-store.ts';
 import type { LeaseRow, ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { currentLease } from '../storage/session-row.ts';
 import { isRefusal } from './commit-queue.ts';
+import type { LeaseJudge } from './lease-clock.ts';
 import type { LogContext } from './log-context.ts';
 
 interface LeaseRequest extends OpenOptions {
   readonly holder: string;
   readonly leaseMs: number;
   readonly process: ProcessIdentity | undefined;
-  readonly now: number;
+  readonly judge: LeaseJudge;
   /**
    * Returns an epoch that no driver of any session had before. A deleted session's id may be used
    * again.
    */
   readonly nextEpoch: () => number;
-  /**
-   * Whether the process that holds the lease still runs. `undefined` if this process cannot find
-   * out.
-   */
-  readonly isAlive: (process: ProcessIdentity) => boolean | undefined;
 }
 
 /** Returns the row with a new driver. Throws `held` if another driver may still be alive. */
 export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   if (row.isClosed) throw closedError(row);
   const lease = currentLease(row);
-  if (lease !== undefined && !ask.takeOver && isHeld(lease, ask))
-    throw heldError(row, lease, ask.now);
-  const { holder, process, now, leaseMs } = ask;
+  const { holder, process, judge, leaseMs } = ask;
+  const heldMs = lease === undefined || ask.takeOver ? 0 : judge.remainingMs(row);
+  if (lease !== undefined && heldMs > 0) throw heldError(row, lease, heldMs);
   const { incarnation } = row;
-  const expiresAt = now + leaseMs;
-  return { ...row, epoch: ask.nextEpoch(), lease: { holder, process, expiresAt, incarnation } };
+  const own = { holder, ...judge.times(leaseMs), process, incarnation };
+  return { ...row, epoch: ask.nextEpoch(), lease: own };
 }
 
 /** Returns the row with the epoch's existing lease extended. */
 export function renewLease(
   row: SessionRow | undefined,
-  { session, epoch, leaseMs, now }: Pick<LeaseRequest, 'leaseMs' | 'now'> & DriverEpoch,
+  { session, epoch, leaseMs, judge }: Pick<LeaseRequest, 'leaseMs' | 'judge'> & DriverEpoch,
 ): SessionRow {
   assertIsDriver(row, epoch, session);
   const { incarnation } = row;
-  return { ...row, lease: row.lease && { ...row.lease, incarnation, expiresAt: now + leaseMs } };
+  return { ...row, lease: row.lease && { ...row.lease, incarnation, ...judge.times(leaseMs) } };
 }
 
 interface DriverEpoch {
   readonly session: string;
   readonly epoch: number;
-}
-
-/** True if the holder may still write. */
-export function isHeld(
-  lease: LeaseRow,
-  { now, isAlive }: Pick<LeaseRequest, 'now' | 'isAlive'>,
-): boolean {
-  const runs = lease.process === undefined ? undefined : isAlive(lease.process);
-  return lease.expiresAt > now && runs !== false;
 }
 
 /** Throws `fenced` unless this epoch drives the session. */
@@ -70,9 +57,9 @@ export function assertIsDriver(
   if (row.epoch !== epoch || currentLease(row) === undefined) throw fencedError(row, epoch);
 }
 
-function heldError({ session, epoch }: SessionRow, lease: LeaseRow, now: number): LogError {
-  const until = Number.isFinite(lease.expiresAt)
-    ? `its lease expires in ${Math.max(0, lease.expiresAt - now)} ms unless it is renewed`
+function heldError({ session, epoch }: SessionRow, lease: LeaseRow, heldMs: number): LogError {
+  const until = Number.isFinite(heldMs)
+    ? `its lease expires in ${Math.ceil(heldMs)} ms unless it is renewed`
     : 'its lease does not expire';
   const message = `Cannot open session ${session}: ${lease.holder} drives it, epoch ${epoch}; ${until}. Wait, or open it with takeOver`;
   return new LogError('held', message, { session, epoch, holder: lease.holder });
@@ -119,7 +106,7 @@ export class LeaseKeeper {
     this.#context = context;
     this.#lease = lease;
     this.#isEndless = lease.leaseMs === Number.POSITIVE_INFINITY;
-    this.#expiresAt = context.clock.now() + lease.leaseMs;
+    this.#expiresAt = context.leases.now() + lease.leaseMs;
     this.#scheduleRenewal();
   }
 
@@ -139,8 +126,8 @@ export class LeaseKeeper {
 
   #renew(): void {
     const { renew, onLost, leaseMs } = this.#lease;
-    const { clock, commits } = this.#context;
-    const expiresAt = clock.now() + leaseMs;
+    const { leases, commits } = this.#context;
+    const expiresAt = leases.now() + leaseMs;
     const kept = this.#isEndless ? this.#check() : commits.run(renew);
     kept.then(
       () => {
@@ -149,7 +136,7 @@ export class LeaseKeeper {
       },
       (error: unknown) => {
         // Storage errors, such as a locked file, may be temporary. Retry until the lease expires.
-        if (!isRefusal(error) && clock.now() < this.#expiresAt) this.#scheduleRenewal();
+        if (!isRefusal(error) && leases.now() < this.#expiresAt) this.#scheduleRenewal();
         else if (!this.#isStopped) onLost(error);
       },
     );

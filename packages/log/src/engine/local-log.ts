@@ -4,14 +4,19 @@ import { type Clock, systemClock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
 import type { OnCommitPoint, RecordStore } from '../storage/record-store.ts';
+import type { ProcessIdentity } from '../storage/rows.ts';
 import { assertNames } from './check-options.ts';
 import { GroupCommit } from './commit-queue.ts';
+import { type LeaseClock, LeaseJudge, processClock } from './lease-clock.ts';
 import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';
 
 /** Options that all local logs share. */
 export interface LocalLogOptions extends StoreLogOptions {
-  /** The clock for leases and timestamps. Default: the system clock. */
+  /**
+   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that
+   * nobody can set for leases.
+   */
   readonly clock?: Clock | undefined;
   /** Minimum time between two transactions. The first one starts immediately. Default: 2 ms. */
   readonly commitIntervalMs?: number | undefined;
@@ -20,8 +25,18 @@ export interface LocalLogOptions extends StoreLogOptions {
    * no bus.
    */
   readonly bus?: Bus | undefined;
+  /**
+   * Whether the process that holds a lease is alive. Undefined if that is unknown: its lease then expires
+   * by time. Default: unknown.
+   */
+  readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
   /** For tests: called at each commit point, for example to kill the process there. Default: none. */
   readonly onPoint?: OnCommitPoint | undefined;
+}
+
+/** How a local log judges leases if the caller gives no `clock`. */
+interface LocalLeaseOptions {
+  readonly leaseClock: LeaseClock;
 }
 
 /** Options of `storeLog`. */
@@ -44,16 +59,21 @@ const settingNames: OptionNames<StoreLogSettings> = {
 export function storeLog(store: RecordStore, settings: StoreLogSettings = {}): Log {
   assertNames('storeLog', settings, settingNames);
   const { clock, commitIntervalMs, bus, process, isAlive } = settings;
-  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive });
+  // Who else uses the store is not known, so each log has a clock of its own.
+  const leaseClock = { ...processClock, id: crypto.randomUUID() };
+  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive, leaseClock });
 }
 
 const defaultCommitIntervalMs = 2;
 
 /** A log on a synchronous store in this process: memory or SQLite. */
 export class LocalLog extends StoreLog {
-  constructor(store: RecordStore, options: LocalLogOptions = {}) {
+  constructor(store: RecordStore, options: LocalLogOptions & LocalLeaseOptions) {
     const { clock = systemClock, commitIntervalMs = defaultCommitIntervalMs } = options;
     const commits = new GroupCommit(store, clock, commitIntervalMs, options.onPoint);
-    super(new LogContext(store, commits, new FeedRegistry(store, options.bus), clock), options);
+    const leaseClock = options.clock === undefined ? options.leaseClock : undefined;
+    const leases = new LeaseJudge({ clock, leaseClock, isAlive: options.isAlive });
+    const feeds = new FeedRegistry(store, options.bus);
+    super(new LogContext({ reader: store, commits, feeds, clock, leases }), options);
   }
 }

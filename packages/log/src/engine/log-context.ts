@@ -6,6 +6,7 @@ import type { FeedRegistry } from '../follow/feeds.ts';
 import type { LogReader, StoreReader } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import type { LeaseJudge } from './lease-clock.ts';
 
 /** A driver of this log that holds a lease. */
 interface LeaseHolder {
@@ -17,12 +18,21 @@ interface LeaseHolder {
   loseLease(why: Error): void;
 }
 
+interface ContextParts {
+  readonly reader: LogReader;
+  readonly commits: CommitQueue;
+  readonly feeds: FeedRegistry;
+  readonly clock: Clock;
+  readonly leases: LeaseJudge;
+}
+
 /** The parts that all operations of one log share. */
 export class LogContext {
   readonly reader: LogReader;
   readonly commits: CommitQueue;
   readonly feeds: FeedRegistry;
   readonly clock: Clock;
+  readonly leases: LeaseJudge;
   readonly drivers: Set<LeaseHolder> = new Set();
   /**
    * Epochs whose driver failed in this process before its lease was returned. Such a lease can be
@@ -30,11 +40,12 @@ export class LogContext {
    */
   readonly lostEpochs: Set<number> = new Set();
 
-  constructor(reader: LogReader, commits: CommitQueue, feeds: FeedRegistry, clock: Clock) {
+  constructor({ reader, commits, feeds, clock, leases }: ContextParts) {
     this.reader = reader;
     this.commits = commits;
     this.feeds = feeds;
     this.clock = clock;
+    this.leases = leases;
   }
 
   /**

@@ -21,7 +21,7 @@ import { FeedIterator } from '../follow/feed-iterator.ts';
 import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
-import { currentLease, hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
 import { StoreBlobs } from './blobs.ts';
 import {
@@ -35,21 +35,16 @@ import {
   assertSessionId,
 } from './check-options.ts';
 import { StoreDriver } from './driver.ts';
-import { fencedError, isHeld, renewLease, takeLease } from './lease.ts';
+import { fencedError, renewLease, takeLease } from './lease.ts';
 import type { LogContext } from './log-context.ts';
 
-/** How leases identify this process and check whether other processes are alive. */
+/** How leases identify this process. */
 export interface StoreLogOptions {
   /**
    * The identity of this process, stored with each lease. Default: leases are not tied to a
    * process.
    */
   readonly process?: ProcessIdentity | undefined;
-  /**
-   * Whether the process that holds a lease is alive. Undefined if that is unknown: its lease then expires
-   * by time. Default: unknown.
-   */
-  readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 
 const defaultLeaseMs = 15_000;
@@ -118,18 +113,16 @@ export class StoreLog implements Log {
   /** Returns the session row with the requested lease. */
   #takeLease(tx: StoreTransaction, session: SessionId, options: OpenOptions): SessionRow {
     const { leaseMs = defaultLeaseMs, holder = 'somebody', epoch } = options;
-    const { isAlive = () => undefined } = this.#options;
-    const { clock, lostEpochs } = this.#context;
-    const now = clock.now();
+    const { clock, leases: judge, lostEpochs } = this.#context;
     const found = tx.session(session);
     // A session that does not exist has no incarnation, so a cursor of an earlier one is refused.
     assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
-    if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, now });
-    const known = found ?? newSession(session, tx.nextSession(), now);
+    if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, judge });
+    const known = found ?? newSession(session, tx.nextSession(), clock.now());
     const nextEpoch = () => tx.nextEpoch();
     const takeOver = options.takeOver === true || lostEpochs.has(known.epoch);
     const process = options.isDetached ? undefined : this.#options.process;
-    return takeLease(known, { takeOver, leaseMs, holder, process, now, isAlive, nextEpoch });
+    return takeLease(known, { takeOver, leaseMs, holder, process, judge, nextEpoch });
   }
 
   async produce(admission: Admission): Promise<Producer> {
@@ -330,11 +323,7 @@ export class StoreLog implements Log {
   }
 
   #isWaiting(row: SessionRow): boolean {
-    const { isAlive = () => undefined } = this.#options;
-    const lease = currentLease(row);
-    const isDriven =
-      lease !== undefined && isHeld(lease, { now: this.#context.clock.now(), isAlive });
-    return hasWork(row) && !isDriven;
+    return hasWork(row) && this.#context.leases.remainingMs(row) === 0;
   }
 
   #requireSession(session: SessionId): Awaitable<SessionRow> {

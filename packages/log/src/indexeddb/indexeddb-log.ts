@@ -5,6 +5,7 @@ import type { Driver, Log, OpenOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
 import { assertNames } from '../engine/check-options.ts';
+import { LeaseJudge } from '../engine/lease-clock.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
@@ -20,7 +21,10 @@ import { dropForgottenBlobs } from './write-draft.ts';
 export interface IndexedDbLogOptions {
   /** The name of the database. Logs with the same name share their sessions. Default: `millrace`. */
   readonly name?: string | undefined;
-  /** The clock for leases and timestamps. Default: the system clock. */
+  /**
+   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that
+   * nobody can set for leases.
+   */
   readonly clock?: Clock | undefined;
   /** Minimum time between two transactions. The first one starts immediately. Default: 10 ms. */
   readonly commitIntervalMs?: number | undefined;
@@ -81,8 +85,10 @@ export class IndexedDbStoreLog extends StoreLog implements IndexedDbLog {
     const commits = new PrefetchCommitQueue({ writer, clock, intervalMs });
     const presence = new TabPresence();
     const feeds = new FeedRegistry(reader, options.bus);
-    const holder = { process: presence.identity, isAlive: presence.isAlive };
-    super(new LogContext(reader, commits, feeds, clock), holder);
+    const { identity: process, isAlive } = presence;
+    const leaseClock = options.clock === undefined ? presence.clock : undefined;
+    const leases = new LeaseJudge({ clock, leaseClock, isAlive });
+    super(new LogContext({ reader, commits, feeds, clock, leases }), { process });
     this.#database = database;
     this.#commits = commits;
     this.#presence = presence;

@@ -1,3 +1,4 @@
+import type { LeaseClock } from '../engine/lease-clock.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
 import { webGlobals } from './web-platform.ts';
 
@@ -28,6 +29,15 @@ export class TabPresence {
   get identity(): ProcessIdentity | undefined {
     if (webGlobals().navigator?.locks === undefined) return undefined;
     return { host: 'browser', boot: '', space: '', pid: 0, started: this.#id };
+  }
+
+  /**
+   * The clock of this tab. Each tab has its own, so another tab takes the lease of a frozen one after
+   * it has seen the lease unchanged for its whole duration. Undefined without Web Locks: nothing else
+   * would then free the lease of an ended tab at once, so the time of day decides.
+   */
+  get clock(): LeaseClock | undefined {
+    return this.identity && { id: this.#id, now: () => performance.now() };
   }
 
   /** Resolves when the lock is held. A log must not take a lease before. */

@@ -1,6 +1,7 @@
 import type { LogRecord, SessionId, Snapshot } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import { assertNames } from '../engine/check-options.ts';
+import { processClock } from '../engine/lease-clock.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
 import { randomIncarnation } from '../storage/incarnation.ts';
@@ -26,7 +27,8 @@ export function memoryLog(options: MemoryLogOptions = {}): Log {
   assertNames('memoryLog', options, { clock: true, bus: true });
   const { clock, bus } = options;
   // Memory is fast, so grouping commits would only add delay.
-  return new LocalLog(new MemoryStore(), { clock, bus, commitIntervalMs: 0 });
+  const rest = { commitIntervalMs: 0, leaseClock: processClock };
+  return new LocalLog(new MemoryStore(), { clock, bus, ...rest });
 }
 
 interface SessionEntry {

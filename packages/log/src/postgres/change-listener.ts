@@ -9,7 +9,7 @@ const reconnectPausesMs = { first: 50, longest: 5000 };
 /**
  * Listens for commits of other processes. Notices are only hints: some are lost with a connection.
  * The listener therefore also reports a possible change after each connect and at a regular
- * interval.
+ * interval. Behind a connection pooler there is only the interval.
  */
 export class ChangeListener {
   readonly #database: Database;
@@ -53,13 +53,14 @@ export class ChangeListener {
     };
   }
 
-  /** Connects again and again until it is stopped. */
+  /** Connects again and again until it is stopped. Returns if there are no notifications. */
   async #listen(isOver: () => boolean, over: Promise<void>): Promise<void> {
     let pauseMs = reconnectPausesMs.first;
     while (!isOver() && !this.#database.isClosed) {
       let client: Client | undefined;
       try {
-        client = await this.#database.connect();
+        client = await this.#database.connectDirectly();
+        if (client === undefined) return;
         const lost = new Promise<void>((resolve) => client?.once('end', () => resolve()));
         client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
         await client.query(`LISTEN ${channelOf(this.#database.target.schema)}`);

@@ -4,10 +4,10 @@ export {
   type Query,
 } from './database/database.ts';
 export { type Target as PostgresTarget, targetOf as postgresTarget } from './database/target.ts';
+export { type PostgresLog, type PostgresLogOptions, postgresLog } from './postgres-log.ts';
 export {
   type PostgresSnapshot,
   type PostgresSnapshotOptions,
   postgresSnapshot,
   type SnapshotSession,
 } from './snapshot.ts';
-export { type PostgresLog, type PostgresLogOptions, postgresLog } from './postgres-log.ts';

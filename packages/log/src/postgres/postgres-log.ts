@@ -2,6 +2,7 @@ import type { Bus } from '../contract/bus.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { assertNames } from '../engine/check-options.ts';
+import { LeaseJudge } from '../engine/lease-clock.ts';
 import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
@@ -24,6 +25,12 @@ export interface PostgresLogOptions {
    * never shown.
    */
   readonly url: string;
+  /**
+   * Connection URL of the server itself, if `url` is that of a connection pooler such as PgBouncer in
+   * transaction mode. It is used only for notifications, with one connection while there are
+   * followers. Default: `url`, or polling if a pooler answers there.
+   */
+  readonly directUrl?: string | undefined;
   /**
    * The schema of the tables. It is created if it does not exist. It must not have the name of the
    * database user: Postgres would create the tables of your application in it. Default:
@@ -96,7 +103,7 @@ const unreferencedBlobMs = 24 * 3_600_000;
  */
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
   assertNames('postgresLog', options, {
-    ...{ url: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
+    ...{ url: true, directUrl: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
     ...{ retryMs: true, maxReaders: true, pollIntervalMs: true, onPoint: true },
   });
   return new PostgresStoreLog(options);
@@ -113,17 +120,20 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const { retryMs = 15_000, maxReaders = 4, pollIntervalMs = 1000 } = options;
     const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
     const formerSchema = options.schema === undefined ? earlierDefault : undefined;
-    const database = new LogDatabase({ target, formerSchema, retryMs, maxReaders });
+    const { directUrl } = options;
+    // Throws if the URL is not valid.
+    if (directUrl !== undefined) targetOf('a log', directUrl, target.schema);
+    const access = { target, formerSchema, directUrl };
+    const database = new LogDatabase({ ...access, retryMs, maxReaders });
     const serverClock = new ServerClock();
     const clock = options.clock ?? serverClock;
     const writer = new PostgresWriter(database, { onPoint, clock: serverClock });
     const commits = new PrefetchCommitQueue({ writer, clock, intervalMs, onPoint });
     const listener = new ChangeListener(database, writer.id, pollIntervalMs);
-    const reader = new PostgresReader(database, listener);
-    super(new LogContext(reader, commits, new FeedRegistry(reader, bus), clock), {
-      process: ownProcess,
-      isAlive: isHolderAlive,
-    });
+    const reader = new PostgresReader(database, listener, serverClock);
+    const feeds = new FeedRegistry(reader, bus);
+    const leases = new LeaseJudge({ clock, isAlive: isHolderAlive });
+    super(new LogContext({ reader, commits, feeds, clock, leases }), { process: ownProcess });
     this.#database = database;
     this.#commits = commits;
     this.#clock = clock;

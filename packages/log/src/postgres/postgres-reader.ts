@@ -1,13 +1,15 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import { blobPieceBytes, piecesOf } from '../storage/blob-pieces.ts';
 import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
 import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { fromColumns } from '../storage/session-row.ts';
 import type { ChangeListener } from './change-listener.ts';
 import type { LogDatabase } from './database/log-database.ts';
-import type { FoundSession } from './database/statements.ts';
+import type { FoundSession, ListedSession } from './database/statements.ts';
+import type { ServerClock } from './server-clock.ts';
 
 /** Rows per query, for records and for sessions. */
 const chunksPerQuery = 500;
@@ -29,10 +31,13 @@ export class PostgresReader implements LogReader {
   readonly #database: ReadableDatabase;
   readonly #listener: ChangeSource;
   readonly #loader: SessionLoader;
+  /** Set to the server's time with each list, because a list depends on leases. */
+  readonly #clock: ServerClock | undefined;
 
-  constructor(database: ReadableDatabase, listener: ChangeSource) {
+  constructor(database: ReadableDatabase, listener: ChangeSource, clock?: ServerClock) {
     this.#database = database;
     this.#listener = listener;
+    this.#clock = clock;
     this.#loader = new SessionLoader(async (sessions) => {
       const sql = () => database.statements.sessionsById;
       const name = 'millrace sessions';
@@ -54,7 +59,8 @@ export class PostgresReader implements LogReader {
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
       const count = Math.min(sessionsPerQuery, limit - found.length);
-      const page = await this.#database.read<FoundSession>(sql, [after, isClosed, count]);
+      const page = await this.#database.read<ListedSession>(sql, [after, isClosed, count]);
+      if (page[0] !== undefined) this.#clock?.set(page[0].now);
       for (const fields of page) found.push(toRow(fields));
       if (page.length < count) break;
       after = page.at(-1)?.id ?? after;
@@ -113,26 +119,41 @@ export class PostgresReader implements LogReader {
   }
 
   async blob(hash: string): Promise<Uint8Array | undefined> {
-    if (!isHash(hash)) return undefined;
-    const sql = () => this.#database.statements.blob;
-    const [row] = await this.#database.read<{ bytes: Uint8Array }>(sql, [hash]);
-    if (row === undefined) return undefined;
-    if (digest('sha256', row.bytes) === hash) return new Uint8Array(row.bytes);
-    const message = `Cannot read blob ${hash}: its content does not match its hash. Restore a backup`;
-    throw new LogError('corrupt', message, { hash });
+    const bytes = await this.blobSlice(hash, 0, Number.POSITIVE_INFINITY);
+    if (bytes === undefined || digest('sha256', bytes) === hash) return bytes;
+    throw corruptBlob(hash, 'its content does not match its hash');
   }
 
+  /** Reads the slice in several queries, because an answer is limited to the length of a text. */
   async blobSlice(hash: string, start: number, end: number): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined;
+    const first = await this.#blobWindow(hash, start, end);
+    if (first === undefined) return undefined;
+    const length = Math.max(0, Math.min(end, first.length) - start);
+    if (first.bytes.length >= length) return new Uint8Array(first.bytes);
+    const slice = new Uint8Array(length);
+    slice.set(first.bytes);
+    for (let at = first.bytes.length; at < length; ) {
+      const next = await this.#blobWindow(hash, start + at, end);
+      // Another process has deleted the blob meanwhile.
+      if (next === undefined) return undefined;
+      if (next.bytes.length === 0) throw corruptBlob(hash, 'some of its pieces are missing');
+      slice.set(next.bytes, at);
+      at += next.bytes.length;
+    }
+    return slice;
+  }
+
+  /** Returns the length of the blob, and the first bytes of a slice. */
+  async #blobWindow(hash: string, start: number, end: number): Promise<BlobWindow | undefined> {
+    const most = Math.max(0, Math.min(end - start, blobWindowBytes));
+    const { first, last, offset } = piecesOf(start, start + most);
+    // The numbers of Postgres have 32 bits.
+    const [from, ...pieces] = [start + 1, first, last].map((number) => Math.min(number, maxInt));
+    const values = [hash, Math.min(from ?? 1, maxInt - most), most, ...pieces, offset + 1];
     const sql = () => this.#database.statements.blobSlice;
-    // Postgres counts bytes from 1 and uses 32-bit numbers.
-    const [from, most] = [
-      Math.min(start, maxInt - 1) + 1,
-      Math.max(0, Math.min(end, maxInt) - start),
-    ];
-    const length = Math.min(most, maxInt - from);
-    const [row] = await this.#database.read<{ bytes: Uint8Array }>(sql, [hash, from, length]);
-    return row && new Uint8Array(row.bytes);
+    const [row] = await this.#database.read<BlobWindow>(sql, values);
+    return row && { length: row.length, bytes: row.bytes ?? new Uint8Array() };
   }
 
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void {
@@ -161,6 +182,19 @@ function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: numb
 }
 
 const maxInt = 2 ** 31 - 1;
+
+/** Bytes of a blob per query. */
+const blobWindowBytes = 16 * blobPieceBytes;
+
+interface BlobWindow {
+  readonly length: number;
+  readonly bytes: Uint8Array;
+}
+
+function corruptBlob(hash: string, why: string): LogError {
+  const message = `Cannot read blob ${hash}: ${why}. Restore a backup`;
+  return new LogError('corrupt', message, { hash });
+}
 
 function isHash(hash: string): boolean {
   return /^[0-9a-f]{64}$/.test(hash);

@@ -56,9 +56,9 @@ export async function postgresSnapshot(
     await database.withRetries(() => database.ready());
     const connected = await database.connect();
     client = connected;
-    // The transaction is idle while the backup is written.
-    await connected.query('SET idle_in_transaction_session_timeout = 0');
     await connected.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    // The transaction is idle while the backup is written.
+    await connected.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     const query: Query = async (sql, values) => {
       const result = await connected.query(sql, [...values]).catch((error: unknown) => {
         throw storageError(error, target);

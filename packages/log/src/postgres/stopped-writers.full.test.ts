@@ -29,7 +29,7 @@ let count = 0;
 const newSchema = () => `writers_${count++}`;
 
 async function writersIn(schema: string): Promise<readonly string[]> {
-  const { rows } = await client.query(`SELECT id FROM ${schema}.writers ORDER BY seen_at`);
+  const { rows } = await client.query(`SELECT id FROM ${schema}.log_writers ORDER BY seen_at`);
   return rows.map(({ id }) => id);
 }
 
@@ -44,7 +44,7 @@ describe('the row of a killed writer', () => {
   test('is deleted by the next writer that connects a day later', async () => {
     const schema = newSchema();
     await comeAndGo(schema);
-    await client.query(`INSERT INTO ${schema}.writers VALUES
+    await client.query(`INSERT INTO ${schema}.log_writers VALUES
       ('killed long ago', 3, now() - interval '25 hours'),
       ('killed today', 3, now() - interval '23 hours')`);
     const log = postgresLog({ url: server().url, schema });
@@ -58,9 +58,9 @@ describe('the row of a killed writer', () => {
     const schema = newSchema();
     await comeAndGo(schema);
     await client.query(
-      `INSERT INTO ${schema}.writers VALUES ('idle', 3, now() - interval '2 days')`,
+      `INSERT INTO ${schema}.log_writers VALUES ('idle', 3, now() - interval '2 days')`,
     );
-    await client.query(`BEGIN; SELECT * FROM ${schema}.writers FOR UPDATE`);
+    await client.query(`BEGIN; SELECT * FROM ${schema}.log_writers FOR UPDATE`);
     await comeAndGo(schema);
     await client.query('COMMIT');
     expect(await writersIn(schema)).toEqual(['idle']);
@@ -73,7 +73,7 @@ describe('an idle writer whose row was deleted', () => {
     const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
     const log = postgresLog({ url, schema, commitIntervalMs: 0 });
     await log.submit(session, {}, 'first');
-    await client.query(`UPDATE ${schema}.writers SET seen_at = now() - interval '2 days'`);
+    await client.query(`UPDATE ${schema}.log_writers SET seen_at = now() - interval '2 days'`);
     await comeAndGo(schema);
     expect(await writersIn(schema)).toEqual([]);
     return log;

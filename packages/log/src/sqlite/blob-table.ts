@@ -1,42 +1,74 @@
 import type { LogRecord } from '@millrace/core';
+import { blobPieceBytes, blobPieces, piecesOf } from '../storage/blob-pieces.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
-import { checkedBlob, corruptRow } from './checked-rows.ts';
+import { checkedBlob, corruptRow, pieceChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
-
-/** Smaller blobs are always read whole. */
-const sliceableBytes = 2 ** 16;
-/** Maximum number of verified blobs to remember. */
-const maxVerified = 1000;
 
 /** The blobs, their references and their holds. */
 export class BlobTable {
   readonly #statements: Statements;
-  /** Large blobs whose hash was verified in this process. */
-  readonly #verified = new Set<string>();
 
   constructor(statements: Statements) {
     this.#statements = statements;
   }
 
   get(hash: string): Uint8Array | undefined {
-    const row = this.#statements.blob.get(hash);
-    if (row !== undefined) return checkedBlob(row, hash);
-    // A record references the blob, so damage hides it.
-    if (this.#statements.isBlobUsed.get(hash) !== undefined)
-      throw corruptRow('a blob', { hash }, 'it is missing');
-    return undefined;
+    const bytes = this.#read(hash, 0, Number.MAX_SAFE_INTEGER);
+    return bytes && checkedBlob(bytes, hash);
   }
 
-  /** Reads a slice. The first read verifies the whole blob; later reads load only the slice. */
+  /** Reads a slice, and checks the pieces that contain it. */
   slice(hash: string, start: number, end: number): Uint8Array | undefined {
-    if (!this.#verified.has(hash)) {
-      const whole = this.get(hash);
-      if (whole !== undefined && whole.length > sliceableBytes) this.#rememberVerified(hash);
-      return whole?.slice(start, end);
+    return this.#read(hash, start, Math.min(end, Number.MAX_SAFE_INTEGER));
+  }
+
+  /** True if an earlier version has stored a long blob in one row. */
+  isUnsplit(hash: string): boolean {
+    return this.#statements.isUnsplitBlob.get(hash, blobPieceBytes) !== undefined;
+  }
+
+  /** Moves the bytes of a blob into pieces. */
+  split(hash: string): void {
+    const bytes = this.isUnsplit(hash) ? this.get(hash) : undefined;
+    if (bytes === undefined) return;
+    this.#statements.splitBlob.run(hash, bytes.length);
+    this.#putPieces(hash, bytes);
+  }
+
+  #read(hash: string, start: number, end: number): Uint8Array | undefined {
+    const { first, last, offset } = piecesOf(start, end);
+    const rows = this.#statements.blobPieces.all(hash, first, last);
+    const [row] = rows;
+    if (row === undefined) return this.#assertMissing(hash);
+    if (row['length'] === null) return checkedBlob(row['whole'], hash).slice(start, end);
+    const length = Math.max(0, Math.min(end, Number(row['length'])) - start);
+    if (length === 0) return new Uint8Array();
+    const slice = new Uint8Array(length);
+    // The first piece may start before the slice, and the last one may end after it.
+    let at = -offset;
+    for (const [index, { piece, sum, bytes }] of rows.entries()) {
+      const isWhole = piece === first + index && bytes instanceof Uint8Array;
+      if (!isWhole || sum !== pieceChecksum(hash, first + index, bytes))
+        throw corruptRow('a blob', { hash }, `its piece ${first + index} is damaged or missing`);
+      slice.set(bytes.subarray(Math.max(0, -at), length - at), Math.max(0, at));
+      at += bytes.length;
     }
-    const length = Math.max(0, Math.min(end, Number.MAX_SAFE_INTEGER) - start);
-    const row = this.#statements.blobSlice.get(start + 1, length, hash);
-    return row && new Uint8Array(row['bytes'] as Uint8Array);
+    if (at < length) throw corruptRow('a blob', { hash }, 'its last pieces are missing');
+    return slice;
+  }
+
+  /** Throws if a record references the blob, because damage hides it then. */
+  #assertMissing(hash: string): undefined {
+    if (this.#statements.isBlobUsed.get(hash) === undefined) return undefined;
+    throw corruptRow('a blob', { hash }, 'it is missing');
+  }
+
+  #putPieces(hash: string, bytes: Uint8Array): void {
+    let piece = 0;
+    for (const part of blobPieces(bytes)) {
+      const sum = pieceChecksum(hash, piece, part);
+      this.#statements.putBlobPiece.run(hash, piece++, sum, part);
+    }
   }
 
   referencedBy(session: number): readonly string[] {
@@ -45,7 +77,9 @@ export class BlobTable {
 
   /** Stores the blob if it is new and adds a hold. */
   put(hash: string, bytes: Uint8Array, now: number): void {
-    this.#statements.putBlob.run(hash, bytes);
+    if (bytes.length <= blobPieceBytes) this.#statements.putBlob.run(hash, bytes, null);
+    else if (this.#statements.putBlob.run(hash, new Uint8Array(), bytes.length).changes > 0)
+      this.#putPieces(hash, bytes);
     this.#statements.holdBlob.run(hash, now);
   }
 
@@ -83,10 +117,5 @@ export class BlobTable {
     this.#statements.useBlob.run(session, hash);
     this.#statements.letGoOfBlob.run(hash);
     this.#statements.dropHold.run(hash);
-  }
-
-  #rememberVerified(hash: string): void {
-    if (this.#verified.size >= maxVerified) this.#verified.clear();
-    this.#verified.add(hash);
   }
 }

@@ -109,8 +109,13 @@ export function checkedCommand(row: Row, session: SessionId, key: string): Comma
   throw corruptRow('a command', { session });
 }
 
-/** A blob needs no separate checksum: its hash is its id. */
-export function checkedBlob({ bytes }: Row, hash: string): Uint8Array {
+/** A slice of a blob is read without the rest, so each piece has a checksum. */
+export function pieceChecksum(hash: string, piece: number, bytes: Uint8Array): number {
+  return crc32(bytes, crc32(`${hash} ${piece}`)) | 0;
+}
+
+/** A whole blob needs no separate checksum: its hash is its id. */
+export function checkedBlob(bytes: unknown, hash: string): Uint8Array {
   if (bytes instanceof Uint8Array && digest('sha256', bytes) === hash) return bytes;
   throw corruptRow('a blob', { hash });
 }

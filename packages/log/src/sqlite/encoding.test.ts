@@ -171,6 +171,18 @@ describe('a row that was changed from outside', () => {
     await expectCorrupt(log.blobs.get(hash), { hash });
   });
 
+  test('21.D: is detected in a piece of a blob, and slices of the other pieces do not read it', async () => {
+    const bytes = new Uint8Array(3 * 2 ** 18 + 5).fill(7);
+    const { hash } = await log.blobs.put(bytes);
+    meddle('UPDATE blob_pieces SET bytes = ? WHERE piece = 1', Uint8Array.of(1));
+    expect(await log.blobs.slice(hash, 10, 20)).toEqual(bytes.slice(10, 20));
+    expect(await log.blobs.slice(hash, 3 * 2 ** 18, 2 ** 22)).toEqual(bytes.slice(0, 5));
+    await expectCorrupt(log.blobs.slice(hash, 2 ** 18, 2 ** 18 + 1), { hash });
+    await expectCorrupt(log.blobs.get(hash), { hash });
+    meddle('DELETE FROM blob_pieces WHERE piece = 3');
+    await expectCorrupt(log.blobs.slice(hash, 3 * 2 ** 18, 2 ** 22), { hash });
+  });
+
   test('does not affect other sessions', async () => {
     meddle('DELETE FROM chunks WHERE first = 1');
     const other = await log.open(sessionId('other'));

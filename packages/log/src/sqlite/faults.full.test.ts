@@ -328,7 +328,9 @@ describe('a store that fails in the middle of a run', () => {
     const [first, second] = [sessionId('first'), sessionId('second')];
     const other = await log.open(second);
     const large = wholeItem('large', { kind: 'text', text: 'x'.repeat(200_000) });
-    await expect(log.restore(first, numbered(large))).rejects.toMatchObject({ code: 'storage_full' });
+    await expect(log.restore(first, numbered(large))).rejects.toMatchObject({
+      code: 'storage_full',
+    });
     const third = await log.open(sessionId('third'));
     await third.append([marker('third')]);
     await log.restore(first, numbered([marker('first')]));

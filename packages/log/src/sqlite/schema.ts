@@ -81,7 +81,20 @@ export const migrations: readonly string[] = [
    -- Pages have no checksum. A second index finds a session that damage hides from the first.
    CREATE UNIQUE INDEX sessions_again ON log_sessions (length(id), id);
    -- How often content was erased whose bytes may still be in the WAL, or in the file below it.
-   ALTER TABLE counters ADD COLUMN erasures INTEGER NOT NULL DEFAULT 0;`,
+   ALTER TABLE counters ADD COLUMN erasures INTEGER NOT NULL DEFAULT 0;
+   -- The length of a blob whose bytes are in pieces. Null: they are in its row. The first slice of a
+   -- long blob of version 1 moves its bytes into pieces.
+   ALTER TABLE blobs ADD COLUMN length INTEGER;
+   CREATE TABLE blob_pieces (
+     hash TEXT NOT NULL,
+     piece INTEGER NOT NULL,
+     sum INTEGER NOT NULL,
+     bytes BLOB NOT NULL,
+     PRIMARY KEY (hash, piece)
+   ) STRICT;
+   CREATE TRIGGER drop_blob_pieces AFTER DELETE ON blobs BEGIN
+     DELETE FROM blob_pieces WHERE hash = OLD.hash;
+   END;`,
 ];
 
 /** The version of the tables that this program writes. */

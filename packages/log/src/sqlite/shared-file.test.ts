@@ -145,6 +145,8 @@ describe('whether a process is alive', () => {
   test('is false after the machine was restarted', () => {
     expect(isProcessAlive({ ...here, boot: 'an earlier one' })).toBe(false);
     expect(isProcessAlive({ ...here, boot: 'an earlier one', space: 'pid:[1]' })).toBe(false);
+    // 21.C: a container has another host name after the machine was restarted.
+    expect(isProcessAlive({ ...here, boot: 'an earlier one', host: 'another' })).toBe(false);
   });
 
   test('is false for a process that has ended', async () => {

@@ -4,7 +4,7 @@ import type { DeleteOptions, Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
-import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
+import { currentProcess, isProcessAlive, machineClock } from '../storage/process-identity.ts';
 import type { RewindEvent, RewindReason } from './file/lineage.ts';
 import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
@@ -112,7 +112,8 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     const onCommit = () => idleCheckpoint.noteCommit();
     const file = { path, durability, busyTimeoutMs, maxBytes };
     const store = new SqliteStore({ ...file, onPoint, onCommit, onRewound });
-    super(store, { ...rest, process: currentProcess(), isAlive: isProcessAlive });
+    const [process, leaseClock] = [currentProcess(), machineClock()];
+    super(store, { ...rest, process, isAlive: isProcessAlive, leaseClock });
     this.#store = store;
     this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;

@@ -233,7 +233,19 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 
   blobSlice(hash: string, start: number, end: number): Uint8Array | undefined {
-    return this.#guard(() => this.#blobs.slice(hash, start, end));
+    return this.#guard(() => {
+      if (this.#blobs.isUnsplit(hash)) this.#split(hash);
+      return this.#blobs.slice(hash, start, end);
+    });
+  }
+
+  /** Without it, a slice still can be read, at the cost of the whole blob. */
+  #split(hash: string): void {
+    try {
+      this.transact(() => this.#blobs.split(hash));
+    } catch (error) {
+      if (isMillraceError(error) && error.code === 'corrupt') throw error;
+    }
   }
 
   blobsOf(session: SessionId): readonly string[] {

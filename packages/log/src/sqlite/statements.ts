@@ -27,8 +27,10 @@ type StatementName =
   | 'overlapping'
   | 'putChunk'
   | 'dropChunk'
-  | 'blob'
-  | 'blobSlice'
+  | 'blobPieces'
+  | 'isUnsplitBlob'
+  | 'splitBlob'
+  | 'putBlobPiece'
   | 'putBlob'
   | 'holdBlob'
   | 'letGoOfBlob'
@@ -115,9 +117,17 @@ export function prepareStatements(database: DatabaseSync): Statements {
       'INSERT INTO chunks (session, last, first, sum, body) VALUES (?, ?, ?, ?, ?)',
     ),
     dropChunk: prepare('DELETE FROM chunks WHERE session = ? AND last = ?'),
-    blob: prepare('SELECT bytes FROM blobs WHERE hash = ?'),
-    blobSlice: prepare('SELECT substr(bytes, ?, ?) AS bytes FROM blobs WHERE hash = ?'),
-    putBlob: prepare('INSERT OR IGNORE INTO blobs VALUES (?, ?)'),
+    // One statement, because another process may delete the blob between two.
+    blobPieces: prepare(
+      'SELECT b.length, CASE WHEN b.length IS NULL THEN b.bytes END AS whole, p.piece, p.sum, p.bytes FROM blobs b LEFT JOIN blob_pieces p ON p.hash = b.hash AND p.piece BETWEEN ?2 AND ?3 WHERE b.hash = ?1 ORDER BY p.piece',
+    ),
+    // SQLite takes the length of a blob from its header and does not read the bytes.
+    isUnsplitBlob: prepare(
+      'SELECT 1 FROM blobs WHERE hash = ? AND length IS NULL AND length(bytes) > ?',
+    ),
+    splitBlob: prepare("UPDATE blobs SET bytes = x'', length = ?2 WHERE hash = ?1"),
+    putBlob: prepare('INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)'),
+    putBlobPiece: prepare('INSERT OR REPLACE INTO blob_pieces VALUES (?, ?, ?, ?)'),
     holdBlob: prepare(
       'INSERT INTO blob_holds VALUES (?1, 1, ?2) ON CONFLICT DO UPDATE SET count = count + 1, put_at = ?2',
     ),

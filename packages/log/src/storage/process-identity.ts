@@ -1,5 +1,7 @@
+import { hash, randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { LeaseClock } from '../engine/lease-clock.ts';
 import type { ProcessIdentity } from './rows.ts';
 
 /** Identifies this process, so that other processes on the machine can detect its end. */
@@ -17,14 +19,42 @@ export function currentProcess(): ProcessIdentity {
 /** Whether the process still runs. Returns `undefined` if this process cannot find out. */
 export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
   const { pid, started } = mark;
-  if (mark.host !== hostname()) return undefined;
+  const boot = bootId();
   // Processes that share the file run on one machine. Another boot id means that it was restarted.
-  if (mark.boot !== bootId()) return false;
+  // Containers of one machine have different host names and the same boot id.
+  if (mark.boot !== '' && boot !== '' && mark.boot !== boot) return false;
+  if (mark.host !== hostname()) return undefined;
+  if (mark.boot !== boot) return false;
   // The process runs in another container, with other process numbers.
   if (mark.space !== pidNamespace()) return undefined;
   if (!processExists(pid)) return false;
   const now = startTimeOf(pid);
   return now === undefined || started === '' || now === started;
+}
+
+/**
+ * The clock that all processes of this machine share from its start to its next start. Setting the
+ * time of day does not change it. Other runtimes than Node count from the start of the process, so
+ * each of their processes has a clock of its own.
+ */
+export function machineClock(): LeaseClock {
+  const isShared = !('bun' in process.versions || 'deno' in process.versions);
+  // Each append stores it, so it is short.
+  const boot = isShared ? `${bootId()} ${timeNamespace()}` : randomUUID();
+  const id = hash('sha256', boot).slice(0, 12);
+  // Both count the same clock. `performance` is faster, and starts with the process.
+  const [seconds, nanoseconds] = process.hrtime();
+  const startMs = seconds * 1000 + nanoseconds / 1e6 - performance.now();
+  return { id, now: () => startMs + performance.now() };
+}
+
+/** The time namespace of Linux. A container may have a clock with another start. */
+function timeNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/time').replaceAll(/\D/g, '');
+  } catch {
+    return '';
+  }
 }
 
 /** The boot id of Linux. It changes with every start of the machine. */

@@ -50,8 +50,13 @@ export interface Origin {
 export interface LeaseRow {
   /** The name of the holder, for display. */
   readonly holder: string;
-  /** In milliseconds since 1970. `Infinity` if the lease never expires. */
+  /**
+   * In milliseconds since 1970. `Infinity` if the lease never expires. It decides only if there are no
+   * `ticks`.
+   */
   readonly expiresAt: number;
+  /** The same moment by a clock that nobody can set. Absent if the lease does not expire. */
+  readonly ticks?: LeaseTicks | undefined;
   /** The process that holds the lease, if known. */
   readonly process: ProcessIdentity | undefined;
   /**
@@ -59,6 +64,14 @@ export interface LeaseRow {
    * that were stored before incarnations existed.
    */
   readonly incarnation?: number | undefined;
+}
+
+/** When a lease expires, by a clock that nobody can set. */
+export interface LeaseTicks {
+  /** The id of the clock. Times of different clocks cannot be compared. */
+  readonly clock: string;
+  readonly expiresAt: number;
+  readonly leaseMs: number;
 }
 
 /** Identifies a process, so that its end can be detected on the same machine. */

@@ -9,6 +9,8 @@ export interface CuttingProxy {
    * that and before the answer.
    */
   cutAt(words: string, when: 'before' | 'after'): void;
+  /** Answers with a message that no Postgres client can parse when a client next sends this text. */
+  garbleAt(words: string): void;
   /** After the next cut, all connections fail until `mend` is called. */
   breakForGood(): void;
   mend(): void;
@@ -17,9 +19,12 @@ export interface CuttingProxy {
   close(): Promise<void>;
 }
 
+/** A request for an authentication method that does not exist. */
+const unparsable = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 99]);
+
 export async function cuttingProxy(to: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
-  let order: { readonly words: string; readonly when: 'before' | 'after' } | undefined;
+  let order: { readonly words: string; readonly when: 'before' | 'after' | 'garble' } | undefined;
   let cuts = 0;
   let way: 'mended' | 'breaks for good' | 'broken' = 'mended';
   const server = createServer((client) => {
@@ -38,6 +43,7 @@ export async function cuttingProxy(to: number): Promise<CuttingProxy> {
         order = undefined;
         cuts++;
         if (way === 'breaks for good') way = 'broken';
+        if (found.when === 'garble') return void client.write(unparsable);
         if (found.when === 'before') return end();
         isMute = true;
       }
@@ -58,6 +64,9 @@ export async function cuttingProxy(to: number): Promise<CuttingProxy> {
     },
     cutAt(words, when) {
       order = { words, when };
+    },
+    garbleAt(words) {
+      order = { words, when: 'garble' };
     },
     breakForGood() {
       way = 'breaks for good';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { postgresLog } from '../postgres/postgres-log.ts';
 import { markers } from '../suite/drafts.ts';
 import { describeOnPostgres, usePostgres } from './start-postgres.ts';
-import { type LogContents, readContents } from './version-fixture.ts';
+import { type LogContents, longBlob, readContents } from './version-fixture.ts';
 
 const describe = describeOnPostgres();
 const server = usePostgres();
@@ -17,6 +17,9 @@ describe('a log in Postgres that version 1 wrote', () => {
     const client = new Client({ connectionString: server().url });
     await client.connect();
     await client.query(fixture('postgres.sql'));
+    // 21.D: version 1 stored each blob in one row.
+    const long = longBlob();
+    await client.query('INSERT INTO millrace_log.blobs VALUES ($1, $2)', [long.hash, long.bytes]);
     await client.end();
     const log = postgresLog({ url: server().url });
     expect(await readContents(log)).toEqual(JSON.parse(fixture('postgres.json')) as LogContents);
@@ -24,6 +27,9 @@ describe('a log in Postgres that version 1 wrote', () => {
     const { through } = await driver.append(markers(2));
     expect((await log.info('chat'))?.through).toBe(through);
     expect(await log.submit('chat', { type: 'abort' }, 'key 2')).toMatchObject({ isRepeat: true });
+    expect(await log.blobs.get(long.hash)).toEqual(new Uint8Array(long.bytes));
+    const slice = await log.blobs.slice(long.hash, 999_990, 2_000_000);
+    expect(slice).toEqual(new Uint8Array(long.bytes.subarray(999_990)));
     await log.close();
   });
 });

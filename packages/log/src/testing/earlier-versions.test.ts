@@ -9,7 +9,7 @@ import { durableObjectLog } from '../durable-object/durable-object-log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
 import { markers } from '../suite/drafts.ts';
 import { durableObjectStorage } from './durable-object-storage.ts';
-import { type LogContents, readContents } from './version-fixture.ts';
+import { type LogContents, longBlob, readContents } from './version-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-versions-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,6 +47,28 @@ test('a SQLite file of version 1 opens, has the same content, and can be continu
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 });
   expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
   database.close();
+});
+
+test('21.D: a long blob of version 1 is read whole, and its first slice moves it into pieces', async () => {
+  const path = unpack('sqlite.db');
+  const { hash, bytes } = longBlob();
+  const before = new DatabaseSync(path);
+  before.prepare('INSERT INTO blobs VALUES (?, ?)').run(hash, bytes);
+  before.close();
+  const log = sqliteLog({ path });
+  expect(Buffer.compare((await log.blobs.get(hash)) ?? new Uint8Array(), bytes)).toBe(0);
+  for (let times = 0; times < 2; times++) {
+    const slice = await log.blobs.slice(hash, 999_990, 2_000_000);
+    expect(slice).toEqual(new Uint8Array(bytes.subarray(999_990)));
+  }
+  expect(Buffer.compare((await log.blobs.get(hash)) ?? new Uint8Array(), bytes)).toBe(0);
+  await log.close();
+  const after = new DatabaseSync(path, { readOnly: true });
+  const pieces = after.prepare('SELECT count(*) AS count FROM blob_pieces WHERE hash = ?');
+  expect(pieces.get(hash)).toEqual({ count: 4 });
+  const row = after.prepare('SELECT length, length(bytes) AS own FROM blobs WHERE hash = ?');
+  expect(row.get(hash)).toEqual({ length: bytes.length, own: 0 });
+  after.close();
 });
 
 test('a Durable Object of version 1 opens, has the same content, and can be continued', async () => {

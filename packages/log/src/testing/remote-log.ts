@@ -54,8 +54,11 @@ export interface RemoteLog extends AsyncDisposable {
 export interface RemoteOptions extends Omit<SqliteLogOptions, 'path' | 'clock' | 'onPoint'> {
   /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
   readonly codeCache?: string;
+  /** The schema in Postgres. */
+  readonly schema?: string;
 }
 
+/** Starts a process with a log in a SQLite file, or in Postgres if `path` is a URL. */
 export async function startRemoteLog(
   path: string,
   { codeCache, ...options }: RemoteOptions = {},
@@ -161,6 +164,8 @@ export interface LogCalls {
   delete(session: string): boolean;
   /** Starts to follow. Its batches arrive as separate messages. */
   follow(session: string, options: Pick<FollowOptions, 'from' | 'until'>): null;
+  /** Sets the wall clock of the process this far ahead of the right time. */
+  stepClock(ms: number): null;
   close(): null;
 }
 

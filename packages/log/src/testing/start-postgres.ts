@@ -119,13 +119,13 @@ async function startServer(
   return server;
 }
 
-interface Owner {
+export interface Owner {
   readonly uid?: number;
   readonly gid?: number;
 }
 
 /** Postgres refuses to run as root. */
-function unprivileged(): Owner {
+export function unprivileged(): Owner {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string) => Number(spawnSync('id', [flag, 'nobody']).stdout.toString());
   return { uid: idOf('-u'), gid: idOf('-g') };

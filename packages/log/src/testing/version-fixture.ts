@@ -1,3 +1,4 @@
+import { hash as digest } from 'node:crypto';
 import { itemId, sessionId } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 import {
@@ -68,6 +69,12 @@ export async function writeFixture(log: Log): Promise<void> {
   await closed.closeSession();
   await (await log.open('deleted')).append(markers(2));
   await log.delete('deleted');
+}
+
+/** A blob of 1,000,000 bytes, which later versions store in pieces. */
+export function longBlob(): { readonly hash: string; readonly bytes: Buffer } {
+  const bytes = Buffer.alloc(1_000_000, 'a millrace leads water to the wheel ');
+  return { hash: digest('sha256', bytes), bytes };
 }
 
 /** Reads everything that `writeFixture` wrote. */

@@ -152,6 +152,10 @@ const headerDocs = {
       'The id of the last received event. The stream continues after it. Takes precedence over `from`',
     schema: { type: 'string', maxLength: 64 },
   },
+  range: {
+    description: 'One range of bytes, for example `bytes=0-1023`. Default: all bytes',
+    schema: { type: 'string', maxLength: 64 },
+  },
 } as const;
 
 /** A header that only some routes read. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { encodeBatch, type FoldState, type Part, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
@@ -15,6 +16,7 @@ import {
 } from '../http/route.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
+import { blobReply } from './blob-reply.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
 const streamQuery = z.object({
@@ -92,30 +94,32 @@ export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/blobs/{hash}',
-    summary: 'Get the bytes of a blob that a message of the task refers to',
+    summary: 'Get the bytes of a blob that a message of the task refers to, or a range of them',
     params: taskIdParams.extend({ hash: z.string().regex(/^[0-9a-f]{64}$/) }),
     reply: z.string(),
     replyType: 'application/octet-stream',
-    async handle({ params: { task_id: task, hash } }, { service, log }) {
+    headers: ['range'],
+    async handle({ params: { task_id: task, hash } }, { service, log, headers }) {
       const { id } = await service.tasks.get({ id: task });
-      const type = await blobMediaType(log, id, hash);
-      const bytes = type === undefined ? undefined : await log.blobs.get(hash);
-      if (type === undefined || bytes === undefined) {
+      const found = await referencedBlob(log, id, hash);
+      const isInline = found !== undefined && inlineTypes.test(found.mimeType);
+      const reply =
+        found &&
+        (await blobReply({
+          ...{ blobs: log.blobs, hash, length: found.length },
+          ...{ range: headers.range, ifRange: ifRange(headers) },
+          headers: {
+            'content-type': isInline ? found.mimeType : 'application/octet-stream',
+            'content-disposition': isInline ? 'inline' : 'attachment',
+            'content-security-policy': "default-src 'none'; sandbox",
+            'cache-control': 'private, no-cache',
+          },
+        }));
+      if (reply === undefined) {
         const message = `Cannot find this blob in task ${id}: no message of the task refers to it`;
         throw new ServerError('not_found', message, { task: id });
       }
-      const isInline = inlineTypes.test(type);
-      return new StreamReply(async (response) => {
-        response.writeHead(200, {
-          'content-type': isInline ? type : 'application/octet-stream',
-          'content-length': bytes.length,
-          'content-disposition': isInline ? 'inline' : 'attachment',
-          'content-security-policy': "default-src 'none'; sandbox",
-          'cache-control': 'private, no-cache',
-          etag: `"${hash}"`,
-        });
-        response.end(bytes);
-      });
+      return reply;
     },
   }),
   /** Streams merge appends. An inspector of a session needs every single record. */
@@ -195,24 +199,33 @@ function readCursor(header: string | string[] | undefined, requested: string | u
   throw new ServerError('invalid', message);
 }
 
-/**
- * The media type of a blob in the task's transcript. Undefined if the transcript does not refer to
- * the blob.
- */
-async function blobMediaType(log: Log, taskId: string, hash: string): Promise<string | undefined> {
-  const session = sessionId(taskId);
-  if ((await log.info(session)) === undefined) return undefined;
-  return findMediaType(await snapshot(log, session), hash);
+/** The type declarations of Node lack this header. */
+function ifRange(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers['if-range'];
+  return value === undefined ? undefined : String(value);
 }
 
-function findMediaType(state: FoldState, hash: string): string | undefined {
+interface ReferencedBlob {
+  readonly mimeType: string;
+  readonly length: number;
+}
+
+/** A blob of the task's transcript. Undefined if the transcript does not refer to it. */
+async function referencedBlob(
+  log: Log,
+  taskId: string,
+  hash: string,
+): Promise<ReferencedBlob | undefined> {
+  const session = sessionId(taskId);
+  if ((await log.info(session)) === undefined) return undefined;
+  return findBlob(await snapshot(log, session), hash);
+}
+
+function findBlob(state: FoldState, hash: string): ReferencedBlob | undefined {
   for (const { parts } of transcript(state)) {
-    for (const part of parts) {
-      const found = mediaOf(part).find(
-        ({ source }) => source.type === 'blob' && source.hash === hash,
-      );
-      if (found !== undefined) return found.mimeType;
-    }
+    for (const { mimeType, source } of parts.flatMap(mediaOf))
+      if (source.type === 'blob' && source.hash === hash)
+        return { mimeType, length: source.length };
   }
   return undefined;
 }

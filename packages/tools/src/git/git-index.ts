@@ -33,13 +33,22 @@ export function findIndexRisk(index: Buffer): string | undefined {
   }
 }
 
+/** The mode of a submodule, as every format of the index stores it. */
+const submoduleMode = Buffer.from([0, 0, 0xe0, 0]);
+
 /**
  * Returns the paths of the submodules in an index. Returns undefined if git may read other entries
- * than this function: the index is split, damaged or has an unknown format, or a path is no text.
+ * than this function: the index is damaged or has an unknown format, or a path is no text. `shared`
+ * are the files of a split index: a submodule in any of them counts.
  */
-export function submodulePaths(index: Buffer): readonly string[] | undefined {
+export function submodulePaths(
+  index: Buffer,
+  shared: readonly Buffer[] = [],
+): readonly string[] | undefined {
   try {
-    return readSubmodulePaths(index);
+    const all = [index, ...shared].map((one) => readSubmodulePaths(one));
+    const known = all.filter((one) => one !== undefined);
+    return known.length < all.length ? undefined : [...new Set(known.flat())];
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -47,6 +56,8 @@ export function submodulePaths(index: Buffer): readonly string[] | undefined {
 }
 
 function readSubmodulePaths(index: Buffer): readonly string[] | undefined {
+  // Most repositories have none, and their index can be large. `sdir`: entries are in objects.
+  if (!index.includes(submoduleMode) && !index.includes('sdir', 0, 'latin1')) return [];
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
   const count = index.readUInt32BE(8);
@@ -64,8 +75,10 @@ function readSubmodulePaths(index: Buffer): readonly string[] | undefined {
     starts.push(at);
     at = entry.end;
   }
-  const isOdd = findExtensionRisk(index, at, index.length - hashBytes, starts) !== undefined;
-  return isOdd || found.some((path) => path.includes('\uFFFD')) ? undefined : found;
+  const risk = findExtensionRisk(index, at, index.length - hashBytes, starts, { isSplit: true });
+  // In a split index, an entry without a name replaces one of the other file.
+  const isOdd = found.some((path) => path === '' || path.includes('\uFFFD'));
+  return risk !== undefined || isOdd ? undefined : found;
 }
 
 function findRisk(index: Buffer): string | undefined {
@@ -148,6 +161,7 @@ function findExtensionRisk(
   from: number,
   end: number,
   starts: readonly number[],
+  { isSplit = false }: { readonly isSplit?: boolean } = {},
 ): string | undefined {
   let at = from;
   while (at < end) {
@@ -155,8 +169,9 @@ function findExtensionRisk(
     const size = index.readUInt32BE(at + 4);
     const next = at + 8 + size;
     if (next > end) return 'the index is damaged';
-    if (name === 'link') return 'the index is split into two files';
-    if (!harmlessExtensions.has(name)) return 'the index has an unknown extension';
+    if (name === 'link' && !isSplit) return 'the index is split into two files';
+    if (name !== 'link' && !harmlessExtensions.has(name))
+      return 'the index has an unknown extension';
     if (name === 'IEOT' && !isTableOf(index.subarray(at + 8, next), starts))
       return 'the index has a second list of entries';
     at = next;

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, readdirSync } from 'node:fs';
-import { lstat, rename } from 'node:fs/promises';
+import { chmod, lstat, rename } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../workspace/folder.ts';
-import { submodulePaths } from './git-index.ts';
+import { readGitSettings } from './read-git-settings.ts';
 import { readRegularFile } from './read-regular-file.ts';
-import type { FoundRepository, RepositorySearch } from './repository-search.ts';
-import { riskOfGit, riskOfSettings } from './settings-risk.ts';
+import {
+  type FoundRepository,
+  maxRepositories,
+  type RepositorySearch,
+} from './repository-search.ts';
+import { riskOfBare, riskOfGit } from './settings-risk.ts';
+import { gitFolderOf } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -88,112 +92,80 @@ function cannotCheck(error: unknown): string {
 }
 
 async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundRisks> {
-  const { root, known } = options;
+  const { root, known, search } = options;
   const isKnown = (folder: string, kind: 'isBare' | 'hasGit') =>
     folder === root || known.some((one) => one.folder === folder && one[kind]);
   // Commands cannot change the worktrees and submodules of known repositories.
-  const guarded = [root, ...known.map(({ folder }) => folder)].flatMap((folder) =>
-    ['modules', 'worktrees'].map((name) => join(folder, '.git', name)),
-  );
-  const { found, problem } = search(options);
-  const changed = await changedIndexes(before);
-  const risks: Risk[] = [...changed.risks];
-  const all = new Map([...found, ...changed.submodules].map((one) => [one.folder, one]));
-  for (const { folder, isBare, hasGit } of all.values()) {
+  const guarded = [
+    root,
+    ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder),
+  ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
+  const { found, problem } = search.survey(root);
+  const risks: Risk[] = [...(await changedIndexes(options, before))];
+  const about = { root, guarded, search };
+  // There were fewer before. One could have a submodule that the search did not reach.
+  const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
+  for (const { folder, isBare, hasGit } of found) {
     if (hasGit && !isKnown(folder, 'hasGit')) {
-      const why = await riskOfGit(join(folder, '.git'), { root, guarded });
+      const why = isTooMany ?? (await riskOfGit(join(folder, '.git'), about));
       if (why !== undefined) risks.push({ folder, names: ['.git'], why });
     }
     if (isBare && !isKnown(folder, 'isBare')) {
-      const why = await riskOfSettings(folder, root);
-      if (why !== undefined) risks.push({ folder, names: ['config', 'hooks', 'commondir'], why });
+      const why = await riskOfBare(folder, about);
+      const names = ['config', 'hooks', 'commondir', 'index'];
+      if (why !== undefined) risks.push({ folder, names, why });
     }
   }
-  return { risks, problem };
+  return { risks, problem: problem && cannotCheck(problem) };
 }
 
-function search({ root, search }: WatchOptions): {
-  readonly found: readonly FoundRepository[];
-  readonly problem?: string;
-} {
-  try {
-    return { found: search.find(root) };
-  } catch (error) {
-    return { found: [], problem: cannotCheck(error) };
-  }
+/** The stamps of the indexes before the command ran, by the folder of the repository. */
+type Indexes = ReadonlyMap<string, string>;
+
+function indexesOf({ root, known, search }: WatchOptions): Indexes {
+  const folders = [
+    ...[root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)].map(gitFolderOf),
+    ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
+  ];
+  // No command can change the others.
+  const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
+  return new Map(inside.map((git = '') => [git, search.readIndex(git).stamp]));
 }
 
-/** The index of a repository before the command ran. */
-interface IndexBefore {
-  /** Differs after each change. No command can choose the time of change. */
-  readonly stamp: string;
-  /** Whether it was split into two files. */
-  readonly isSplit: boolean;
-}
+const maxConfigBytes = 1_048_576;
 
-/** By the folder of the worktree. */
-type Indexes = ReadonlyMap<string, IndexBefore>;
-
-function indexesOf({ root, known }: WatchOptions): Indexes {
-  const folders = [root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)];
-  return new Map(
-    folders.map((folder) => {
-      const git = join(folder, '.git');
-      return [folder, { stamp: stampOf(join(git, 'index')), isSplit: hasSharedIndex(git) }];
-    }),
-  );
-}
-
-function stampOf(path: string): string {
-  try {
-    const { ino, size, ctimeNs } = lstatSync(path, { bigint: true });
-    return `${ino}:${size}:${ctimeNs}`;
-  } catch {
-    return '';
-  }
-}
-
-function hasSharedIndex(git: string): boolean {
-  try {
-    return readdirSync(git).some((name) => name.startsWith('sharedindex.'));
-  } catch {
-    return false;
-  }
-}
-
-const [maxIndexBytes, maxConfigBytes] = [134_217_728, 1_048_576];
-
-interface ChangedIndexes extends FoundRisks {
-  /** Submodules. They can be in folders that are not searched, such as `node_modules`. */
-  readonly submodules: readonly FoundRepository[];
-}
-
-async function changedIndexes(before: Indexes): Promise<ChangedIndexes> {
+/** The indexes of known repositories that a command has changed so that they cannot be checked. */
+async function changedIndexes({ search }: WatchOptions, before: Indexes): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
-  const submodules: FoundRepository[] = [];
-  for (const [folder, { stamp, isSplit }] of before) {
-    const git = join(folder, '.git');
-    const now = stampOf(join(git, 'index'));
-    if (now === stamp || now === '') continue;
-    const index = await readRegularFile(join(git, 'index'), maxIndexBytes);
-    const names = index && submodulePaths(index);
-    if (names === undefined && !isSplit && !(await mayBeSparse(git)))
-      risks.push({ folder: git, names: ['index'], why: 'its index cannot be checked' });
-    for (const name of names ?? []) {
-      const submodule = join(folder, name);
-      const entry = await lstat(join(submodule, '.git')).catch(() => undefined);
-      if (entry !== undefined) submodules.push({ folder: submodule, isBare: false, hasGit: true });
-    }
+  for (const [folder, earlier] of before) {
+    const { stamp, submodules } = search.readIndex(folder);
+    if (stamp === earlier || submodules !== undefined || (await isSparse(folder))) continue;
+    risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
   }
-  return { risks, submodules };
+  return risks;
 }
 
-/** Whether settings, which no command can change, ask for an index of another form. */
-async function mayBeSparse(git: string): Promise<boolean> {
-  const texts = ['config', 'config.worktree'].map(async (name) =>
-    (await readRegularFile(join(git, name), maxConfigBytes))?.toString('utf8'),
-  );
-  return (await Promise.all(texts)).some((text) => /sparse|splitindex/i.test(text ?? ''));
+/** Whether settings, which no command can change, ask for an index with folders as entries. */
+async function isSparse(git: string): Promise<boolean> {
+  for (const name of ['config', 'config.worktree']) {
+    const text = await readRegularFile(join(git, name), maxConfigBytes);
+    const settings = readGitSettings(text?.toString('utf8') ?? '');
+    if (settings.some(({ section, key }) => section === 'index' && key === 'sparse')) return true;
+  }
+  return false;
+}
+
+/** Enters a folder. A command can take the right to list it, and git does not need that right. */
+async function enter(at: Folder, name: string): Promise<Folder> {
+  try {
+    return await at.enter(name);
+  } catch (error) {
+    const path = at.pathOf(name);
+    const entry = await lstat(path);
+    if (!entry.isDirectory()) throw error;
+    await chmod(path, (entry.mode & 0o777) | 0o700);
+    return at.enter(name);
+  }
 }
 
 /**
@@ -208,7 +180,7 @@ async function removeRisk(root: string, { folder, names, why }: Risk): Promise<s
     let at = await folderOpener(root)();
     opened.push(at);
     for (const name of shown.split(sep)) {
-      at = await at.enter(name);
+      at = await enter(at, name);
       opened.push(at);
     }
     for (const name of names) {

@@ -1,4 +1,12 @@
-import { constants, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+} from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 
 // Without O_NONBLOCK, opening a FIFO blocks a thread of the process, and then even `process.exit`
@@ -28,6 +36,26 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<B
     return undefined;
   } finally {
     await file?.close();
+  }
+}
+
+/** As `readRegularFile`, for code that must not be interrupted. */
+export function readRegularFileSync(path: string, maxBytes: number): Buffer | undefined {
+  let file: number | undefined;
+  try {
+    if (!isReadable(lstatSync(path), maxBytes)) return undefined;
+    file = openSync(path, flags);
+    const stats = fstatSync(file);
+    if (!isReadable(stats, maxBytes)) return undefined;
+    const bytes = Buffer.alloc(stats.size + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, length);
+    return length === stats.size ? bytes.subarray(0, length) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -63,6 +64,37 @@ test('attack: a folder that its owner cannot list is an error', () => {
   chmodSync(join(root, 'vendor'), 0o300);
   onTestFinished(() => chmodSync(join(root, 'vendor'), 0o700));
   expect(() => found()).toThrow(/Cannot search .* for repositories to protect: EACCES/);
+});
+
+/** Makes a folder a submodule of the root. */
+function addSubmodule(folder: string): void {
+  const git = (...words: string[]) => execFileSync('git', ['-C', root, ...words]);
+  git('init', '-q');
+  git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},${folder}`);
+}
+
+test('attack: a submodule in a folder of packages, or behind many folders, is found', () => {
+  const [hidden, deep] = ['node_modules/a', 'b/c/d/e'];
+  writeTree(root, { [`${hidden}/.git/HEAD`]: '', [`${deep}/.git/HEAD`]: '' });
+  for (const folder of [hidden, deep]) addSubmodule(folder);
+  for (const n of numbers(20)) mkdirSync(join(root, `a${n}`));
+  const { found: all, problem } = new RepositorySearch({ maxFolders: 10 }).survey(root);
+  const folders = all.map(({ folder }) => folder);
+  expect(folders).toEqual(expect.arrayContaining([join(root, hidden), join(root, deep)]));
+  expect(problem?.message).toContain('it has more than 10 folders');
+});
+
+test('attack: a repository in a folder whose name is no text is an error', (context) => {
+  const folder = Buffer.concat([Buffer.from(`${root}/a`), Buffer.from([0xff])]);
+  try {
+    mkdirSync(folder);
+  } catch {
+    return context.skip('The file system accepts only text as names');
+  }
+  expect(found()).toEqual([join(root, 'vendor/x')]);
+  mkdirSync(Buffer.concat([folder, Buffer.from('/.git')]));
+  expect(() => found()).toThrow('the name of its folder is no text');
+  expect(new RepositorySearch().survey(root).found).toHaveLength(1);
 });
 
 test('a folder with the names of a bare repository is found, whatever they are', () => {

@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { lstatSync, readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import { gitFolderOf, IndexReader, type ReadIndex, realPath } from './submodules.ts';
 
 /** A repository in a folder of the workspace. It can be of both kinds. */
 export interface FoundRepository {
@@ -39,6 +41,17 @@ interface SearchOptions {
   readonly maxFolders?: number | undefined;
 }
 
+/** The result of a search. */
+export interface FoundRepositories {
+  /** Those near the root first, after submodules. */
+  readonly found: readonly FoundRepository[];
+  /** Why there may be others. */
+  readonly problem?: SandboxError | undefined;
+}
+
+/** A search that has found too many repositories ends after this number. */
+const maxFound = 10 * maxRepositories;
+
 /**
  * Finds repositories in folders below a root. A search keeps what it has read: the next one reads
  * only folders that have changed since then.
@@ -48,6 +61,7 @@ export class RepositorySearch {
   #known: ReadonlyMap<string, ReadFolder> = new Map();
   readonly #settledAfterMs: number;
   readonly #maxFolders: number;
+  readonly #indexes = new IndexReader();
 
   constructor({ settledAfterMs = 3000, maxFolders = 50_000 }: SearchOptions = {}) {
     this.#settledAfterMs = settledAfterMs;
@@ -55,30 +69,70 @@ export class RepositorySearch {
   }
 
   /**
-   * Returns all repositories, those near the root first. Folders of packages are not searched,
-   * because they are large. Throws a `SandboxError` if there are too many folders or repositories, or
+   * Returns all repositories. Folders of packages are not searched, because they are large, but the
+   * submodules in them are. Throws a `SandboxError` if there are too many folders or repositories, or
    * if a folder cannot be read: a command could otherwise hide a repository behind others.
    */
   find(root: string): readonly FoundRepository[] {
+    const { found, problem } = this.survey(root);
+    if (problem !== undefined) throw problem;
+    return found;
+  }
+
+  /** As `find`, but returns what it could find if there is a problem. */
+  survey(root: string): FoundRepositories {
     const read = new Map<string, ReadFolder>();
-    const repositories: FoundRepository[] = [];
+    const found: FoundRepository[] = [];
     const folders = [root];
-    for (const path of folders) {
-      const folder = readFolder(path, this.#known.get(path), this.#settledAfterMs);
+    // Submodules come first. Git looks into them from above, so no number of folders may hide one.
+    const submodules: string[] = [];
+    let problem: SandboxError | undefined;
+    for (let at = 0; at < folders.length || submodules.length > 0; ) {
+      const path = submodules.pop() ?? folders[at++] ?? root;
+      if (read.has(path)) continue;
+      const folder = this.#read(path, (error) => (problem ??= error));
       if (folder === undefined) continue;
       read.set(path, folder);
-      const { isBare, hasGit } = folder;
-      if (path !== root && (isBare || hasGit)) repositories.push({ folder: path, isBare, hasGit });
-      if (repositories.length > maxRepositories) throw tooManyRepositories(root);
+      const { isBare, hasGit, oddNames } = folder;
+      if (path !== root && (isBare || hasGit)) found.push({ folder: path, isBare, hasGit });
+      if (found.length > maxRepositories) problem ??= tooManyRepositories(root);
+      if (found.length > maxFound) break;
+      if (hasGit) submodules.push(...this.#submodulesOf(path).filter((one) => !read.has(one)));
       const inner = isObjectStore(path, read.get(dirname(path)))
         ? folder.inner.filter((name) => !storeFolder.test(name))
         : folder.inner;
+      if (oddNames.some((name) => hasRepository(name, this.#maxFolders)))
+        problem ??= undecodableFolder(path);
       if (folders.length + inner.length > this.#maxFolders)
-        throw tooManyFolders(root, this.#maxFolders);
-      for (const name of inner) folders.push(join(path, name));
+        problem ??= tooManyFolders(root, this.#maxFolders);
+      else for (const name of inner) folders.push(join(path, name));
     }
     this.#known = read;
-    return repositories;
+    return { found, problem };
+  }
+
+  /** Returns the index of a repository. `git` is its own folder. */
+  readIndex(git: string): ReadIndex {
+    return this.#indexes.read(git);
+  }
+
+  #read(path: string, report: (error: SandboxError) => void): ReadFolder | undefined {
+    try {
+      return readFolder(path, this.#known.get(path), this.#settledAfterMs);
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error;
+      report(error);
+      return unlistedFolder(path);
+    }
+  }
+
+  /** The folders of the submodules of a worktree. Git does not follow links to them. */
+  #submodulesOf(worktree: string): readonly string[] {
+    const git = gitFolderOf(worktree);
+    const names = git === undefined ? [] : (this.readIndex(git).submodules ?? []);
+    return names
+      .map((name) => join(worktree, name))
+      .filter((folder) => folder.startsWith(worktree + sep) && realPath(folder) === folder);
   }
 }
 
@@ -112,6 +166,8 @@ interface ReadFolder {
   readonly hasGit: boolean;
   /** The names of folders in it that are searched too. */
   readonly inner: readonly string[];
+  /** The paths of folders whose names are no text. */
+  readonly oddNames: readonly Buffer[];
 }
 
 /**
@@ -130,20 +186,71 @@ function readFolder(
     if (known?.isSettled && known.inode === inode && known.changedNs === changedNs) return known;
     const entries = readdirSync(path, { withFileTypes: true });
     const names = new Set(entries.map(({ name }) => name));
+    const inner = entries
+      .filter(({ name }) => name !== '.git' && name !== 'node_modules')
+      .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
     return {
       inode,
       changedNs,
       isSettled: BigInt(now - settledAfterMs) * 1_000_000n > changedNs,
       isBare: looksBare(names),
       hasGit: names.has('.git'),
-      inner: entries
-        .filter(({ name }) => name !== '.git' && name !== 'node_modules')
-        .flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
+      inner,
+      oddNames: inner.some((name) => name.includes('\uFFFD')) ? oddNamesIn(path) : [],
     };
   } catch (error) {
     if (isOutOfReach(path, error)) return undefined;
     throw unreadableFolder(path, error);
   }
+}
+
+/** A folder that cannot be listed. Git enters it nevertheless, if its permissions allow that. */
+function unlistedFolder(path: string): ReadFolder {
+  const names = new Set(
+    ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
+  );
+  return {
+    ...{ inode: 0n, changedNs: 0n, isSettled: false, inner: [], oddNames: [] },
+    ...{ isBare: looksBare(names), hasGit: names.has('.git') },
+  };
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the paths of the folders in a folder whose names are no text. No string leads to them. */
+function oddNamesIn(path: string): readonly Buffer[] {
+  return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
+    .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
+    .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
+}
+
+/** Whether a folder has a repository in it. True if it has too many folders, or cannot be read. */
+function hasRepository(top: Buffer, maxFolders: number): boolean {
+  const folders = [top];
+  try {
+    for (const path of folders) {
+      const entries = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
+      const names = new Set(entries.map(({ name }) => name.toString('latin1')));
+      if (names.has('.git') || looksBare(names)) return true;
+      for (const entry of entries)
+        if (entry.isDirectory()) folders.push(Buffer.concat([path, Buffer.from(sep), entry.name]));
+      if (folders.length > maxFolders) return true;
+    }
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function undecodableFolder(path: string): SandboxError {
+  const message = `Cannot protect a repository in ${path}: the name of its folder is no text. Rename the folder, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path });
 }
 
 function unreadableFolder(path: string, cause: unknown): SandboxError {

@@ -1,39 +1,91 @@
 import { lstat, readdir } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isQuietGitConfig } from './git-config.ts';
+import { readGitSettings } from './read-git-settings.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { RepositorySearch } from './repository-search.ts';
-
-const maxPointerBytes = 4096;
+import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
 
 interface GitOptions {
   /** The real path of the workspace. */
   readonly root: string;
   /** Folders with settings that no command can change. A `.git` may lead to them. */
   readonly guarded: readonly string[];
+  readonly search: RepositorySearch;
 }
 
 /**
  * Returns why a `.git` that a command created makes git run programs. It is a folder, or a file that
- * names one.
+ * names one. What this function cannot read as git does counts as a risk.
  */
-export async function riskOfGit(
-  git: string,
-  { root, guarded }: GitOptions,
-): Promise<string | undefined> {
+export async function riskOfGit(git: string, options: GitOptions): Promise<string | undefined> {
+  const { root, guarded } = options;
   const entry = await lstat(git).catch(() => undefined);
   if (entry === undefined) return undefined;
-  if (entry.isDirectory()) return riskOfSettings(git, root);
+  if (entry.isDirectory()) return riskOfRepository(git, dirname(git), options);
   if (!entry.isFile()) return 'it is neither a file nor a folder';
-  const text = (await readRegularFile(git, maxPointerBytes))?.toString('utf8') ?? '';
-  const target = /^gitdir:[ \t]*([^\r\n]+)/.exec(text)?.[1];
+  const pointer = readPointerFile(git);
   // Git refuses such a file.
-  if (target === undefined) return undefined;
-  const real = resolve(dirname(git), target);
+  if (pointer === undefined) return undefined;
+  const real = pointer === 'unclear' ? undefined : plainPath(dirname(git), pointer.path);
+  // The next command could create what is missing.
+  if (real === undefined) return 'it leads to nothing, through a link or to an unusual name';
   if (!isInside(root, real)) return 'it leads out of the workspace';
-  return guarded.some((place) => isInside(place, real)) ? undefined : riskOfSettings(real, root);
+  const isGuarded = guarded.some((place) => isInside(place, real));
+  return isGuarded ? undefined : riskOfRepository(real, dirname(git), options);
 }
 
+async function riskOfRepository(
+  git: string,
+  worktree: string,
+  { root, search }: GitOptions,
+): Promise<string | undefined> {
+  const why = await riskOfSettings(git, root);
+  if (why !== undefined) return why;
+  const { submodules } = search.readIndex(git);
+  if (submodules === undefined) return 'its index cannot be checked';
+  // The search has found the submodules in the folder of the worktree, and no others.
+  const isElsewhere =
+    submodules.length > 0 && (await worktreesOf(git)).some((one) => one !== worktree);
+  return isElsewhere ? 'it has submodules in another folder' : undefined;
+}
+
+/** Returns why a folder that looks like a bare repository makes git run programs. */
+export async function riskOfBare(
+  folder: string,
+  { root, search }: GitOptions,
+): Promise<string | undefined> {
+  const why = await riskOfSettings(folder, root);
+  if (why !== undefined) return why;
+  const { submodules } = search.readIndex(folder);
+  if (submodules === undefined) return 'its index cannot be checked';
+  if (submodules.length === 0) return undefined;
+  const isSearched = (worktree: string) =>
+    gitFolderOf(worktree) === folder &&
+    !relative(root, worktree).split(sep).includes('node_modules');
+  return (await worktreesOf(folder)).every(isSearched)
+    ? undefined
+    : 'it has submodules in another folder';
+}
+
+/** The other folders that a repository uses as its worktree. */
+async function worktreesOf(git: string): Promise<readonly string[]> {
+  const config = await readRegularFile(join(git, 'config'), maxConfigBytes);
+  return readGitSettings(config?.toString('utf8') ?? '')
+    .filter(({ section, key }) => section === 'core' && key === 'worktree')
+    .map(({ value }) => plainPath(git, value) ?? '');
+}
+
+/**
+ * Resolves a path that git reads from a file. Returns undefined if nothing is there, or if links
+ * lead to it: `resolve` ignores them, and later they could lead elsewhere.
+ */
+function plainPath(folder: string, path: string): string | undefined {
+  const plain = resolve(folder, path);
+  return realPath(isAbsolute(path) ? path : `${folder}/${path}`) === plain ? plain : undefined;
+}
+
+const maxNameBytes = 4096;
 const maxConfigBytes = 1_048_576;
 /** A submodule can have submodules, and a worktree takes the settings of its repository. */
 const maxDepth = 5;
@@ -43,11 +95,7 @@ const maxModuleFolders = 2000;
  * Returns why a git folder that a command created makes git run programs. Settings of clones are
  * accepted, also with submodules.
  */
-export async function riskOfSettings(
-  git: string,
-  root: string,
-  depth = 0,
-): Promise<string | undefined> {
+async function riskOfSettings(git: string, root: string, depth = 0): Promise<string | undefined> {
   if (depth > maxDepth) return 'it has too many repositories in it';
   const at = (name: string) => join(git, name);
   const isThere = (name: string) => lstat(at(name)).then(() => true, isNotMissing);
@@ -61,9 +109,11 @@ export async function riskOfSettings(
       return 'it has settings that are not known to be harmless';
   }
   if (await isThere('commondir')) {
-    const common = (await readRegularFile(at('commondir'), maxPointerBytes))?.toString('utf8');
-    const shared = resolve(git, common?.trim() ?? '/');
-    if (!isInside(root, shared)) return 'its settings are outside of the workspace';
+    const common = (await readRegularFile(at('commondir'), maxNameBytes))?.toString('utf8');
+    const name = /^([^\s\uFFFD]+)\n?$/.exec(common ?? '')?.[1];
+    const shared = name === undefined ? undefined : plainPath(git, name);
+    if (shared === undefined || !isInside(root, shared))
+      return 'its settings are outside of the workspace';
     if (shared !== git) return riskOfSettings(shared, root, depth + 1);
   }
   return (await isThere('modules')) ? riskOfModules(at('modules'), root, depth) : undefined;

@@ -1,5 +1,18 @@
 import { hash } from 'node:crypto';
 
+/** How long a stalled process can block a session inside a transaction. */
+export const idleInTransactionMs = 5_000;
+/**
+ * Longer than `idleInTransactionMs`, so that a process that waits for a stalled one gets the lock.
+ */
+export const lockTimeoutMs = 10_000;
+
+/**
+ * Begins a transaction with its timeouts. They are local to the transaction, because a connection
+ * pooler may give each transaction another connection. Other connections have them from their start.
+ */
+export const beginTransaction: string = `BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
+
 /** Returns the number that identifies something in Postgres' advisory locks. */
 export function lockKey(schema: string, what: 'schema' | 'session' | 'blob', id: string): bigint {
   const digest = hash('sha256', JSON.stringify([schema, what, id]), 'buffer');

@@ -1,6 +1,8 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig, types } from 'pg';
 import { LogError } from '../../contract/log-error.ts';
+import { beginTransaction, idleInTransactionMs, lockTimeoutMs } from './advisory-locks.ts';
 import { type FormerSchema, findSchema, migrate } from './migrate.ts';
 import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.ts';
 import type { Target } from './target.ts';
@@ -16,6 +18,11 @@ export interface DatabaseOptions {
    * Default: none.
    */
   readonly formerSchema?: FormerSchema | undefined;
+  /**
+   * Connection URL past a connection pooler, for notifications. Default: the URL of `target`, unless a
+   * pooler answers there.
+   */
+  readonly directUrl?: string | undefined;
   /** SQL scripts. Each one migrates the tables from the previous version to the next. */
   readonly migrations: readonly string[];
   /** Called once when the tables exist in the current version. Default: nothing. */
@@ -36,11 +43,13 @@ const closingRetryMs = 2000;
 export class Database {
   #target: Target;
   readonly #options: DatabaseOptions;
-  readonly #pool: Pool;
+  /** Set by `ready`, because its settings depend on the server. */
+  #pool: Pool | undefined;
   readonly #closed = new AbortController();
   #ready: Promise<void> | undefined;
   /** A server that never answered is not retried, because the URL may be wrong. */
   #hasAnswered = false;
+  #isPooled = false;
   /** Number of operations without an answer. */
   #pendingQueries = 0;
   /** Deadline for retries once the database is about to close. */
@@ -49,13 +58,6 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.#target = options.target;
-    const max = options.maxReaders;
-    this.#pool = new Pool({ ...clientConfig(options.target), max, allowExitOnIdle: true });
-    // The pool removes an idle connection that breaks. The next query uses another one.
-    this.#pool.on('error', () => {});
-    // A connection that breaks during a query rejects that query. Without a listener, the error
-    // event would end the process.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   /** The database and its schema. The schema is certain only after `ready`. */
@@ -66,6 +68,19 @@ export class Database {
   /** True after `close`. */
   get isClosed(): boolean {
     return this.#closed.signal.aborted;
+  }
+
+  /**
+   * True if a connection pooler may give each transaction another connection. Nothing that belongs to
+   * a connection can be used then, such as named statements. Known after `ready`.
+   */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
+  /** The statements that begin a transaction. Known after `ready`. */
+  get begin(): string {
+    return this.#isPooled ? beginTransaction : 'BEGIN';
   }
 
   /** Resolves when the tables exist in the current version. */
@@ -80,19 +95,19 @@ export class Database {
 
   /**
    * Runs a query on a connection of the pool and retries if the connection is lost. Use it only for
-   * queries that change nothing. A query with a name becomes a prepared statement. `sql` is called
-   * when the schema is known.
+   * queries that change nothing. A query with a name becomes a prepared statement, unless there is a
+   * connection pooler. `sql` is called when the schema is known.
    */
   read<Row>(
     sql: string | (() => string),
     values: readonly unknown[],
     name?: string,
   ): Promise<readonly Row[]> {
-    const named = name === undefined ? {} : { name };
     return this.withRetries(async () => {
       await this.ready();
+      const named = name === undefined || this.#isPooled ? {} : { name };
       const text = typeof sql === 'string' ? sql : sql();
-      const { rows } = await this.#pool.query({ text, values: [...values], ...named });
+      const { rows } = await this.#readyPool().query({ text, values: [...values], ...named });
       return rows as readonly Row[];
     });
   }
@@ -104,10 +119,10 @@ export class Database {
   transact<T>(work: (ask: Query) => Promise<T>): Promise<T> {
     return this.withRetries(async () => {
       await this.ready();
-      const client = await this.#pool.connect();
+      const client = await this.#readyPool().connect();
       const ask: Query = async (sql, values) => (await client.query(sql, [...values])).rows;
       try {
-        await client.query('BEGIN');
+        await client.query(this.begin);
         const value = await work(ask);
         await this.#commit(client);
         client.release();
@@ -135,7 +150,21 @@ export class Database {
   /** Opens a separate connection. The caller must end it. */
   async connect(config: { readonly pipeline?: boolean } = {}): Promise<Connection> {
     await this.ready();
-    return connect(this.target, config);
+    return connect(this.target, { ...config, ...this.#timeouts });
+  }
+
+  /**
+   * Opens a separate connection for notifications. Undefined if a connection pooler answers, because
+   * it does not pass notifications on.
+   */
+  async connectDirectly(): Promise<Connection | undefined> {
+    await this.ready();
+    const { directUrl } = this.#options;
+    if (directUrl === undefined && this.#isPooled) return undefined;
+    const client = await connect({ ...this.target, url: directUrl ?? this.target.url });
+    if (!(await isPooled(client))) return client;
+    await waitBriefly(client.end());
+    return undefined;
   }
 
   /** True if no operation is pending. */
@@ -188,13 +217,27 @@ export class Database {
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.#closed.abort();
-    await waitBriefly(this.#pool.end());
+    if (this.#pool !== undefined) await waitBriefly(this.#pool.end());
+  }
+
+  /** A pooler refuses settings of a session when a connection starts. */
+  get #timeouts(): ClientConfig {
+    return this.#isPooled ? {} : sessionTimeouts;
+  }
+
+  #readyPool(): Pool {
+    this.#pool ??= createPool({
+      ...{ ...clientConfig(this.target), ...this.#timeouts },
+      ...{ max: this.#options.maxReaders, allowExitOnIdle: true },
+    });
+    return this.#pool;
   }
 
   async #setUp(): Promise<void> {
     const client = await connect(this.target);
     try {
       this.#hasAnswered = true;
+      this.#isPooled = await isPooled(client);
       const { formerSchema, migrations, onReady } = this.#options;
       this.#target = await findSchema(client, this.#options.target, formerSchema);
       await migrate(client, this.#target, migrations);
@@ -212,12 +255,6 @@ function closedDatabase({ what }: Target, cause?: unknown): LogError {
 
 /** Query timeout, for servers that are stopped or unreachable. */
 const answerTimeoutMs = 30_000;
-/** How long a stalled process can block a session inside a transaction. */
-const idleInTransactionMs = 5_000;
-/**
- * Longer than `idleInTransactionMs`, so that a process that waits for a stalled one gets the lock.
- */
-const lockTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 
 const int8 = 20;
@@ -229,12 +266,35 @@ const numbers = {
 };
 
 /**
- * A client with two methods that the driver's types lack: they control whether the connection keeps
+ * A client with what the driver's types lack. `ref` and `unref` control whether the connection keeps
  * the process alive.
  */
-export type Connection = Client & { ref(): void; unref(): void };
+export type Connection = Client & {
+  ref(): void;
+  unref(): void;
+  /** The process number that the server told when the connection was opened. */
+  readonly processID?: number;
+};
 
-/** The settings of every connection. */
+const sessionTimeouts: ClientConfig = {
+  lock_timeout: lockTimeoutMs,
+  idle_in_transaction_session_timeout: idleInTransactionMs,
+};
+
+function createPool(config: PoolConfig): Pool {
+  const pool = new Pool(config);
+  // The pool removes an idle connection that breaks. The next query uses another one.
+  pool.on('error', () => {});
+  // A connection that breaks during a query rejects that query. Without a listener, the error event
+  // would end the process.
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    guardParser(client);
+  });
+  return pool;
+}
+
+/** The settings of every connection. Poolers refuse those that belong to a session of the server. */
 function clientConfig(target: Target): ClientConfig {
   return {
     connectionString: target.url,
@@ -243,22 +303,55 @@ function clientConfig(target: Target): ClientConfig {
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: answerTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
   };
 }
 
+/**
+ * True if a connection pooler answers. A server tells its process number to each client, and a pooler
+ * makes one up.
+ */
+async function isPooled(client: Connection): Promise<boolean> {
+  const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid !== client.processID;
+}
+
 /** Opens a separate connection. */
-async function connect(target: Target, config: { pipeline?: boolean } = {}): Promise<Connection> {
+async function connect(target: Target, config: ClientConfig = {}): Promise<Connection> {
   const client = new Client({ ...clientConfig(target), ...config }) as Connection;
   // The next query reports the error. Without a listener, the error event would end the process.
   client.on('error', () => {});
   try {
     await client.connect();
+    guardParser(client);
     return client;
   } catch (error) {
     await waitBriefly(client.end());
     throw error;
+  }
+}
+
+/** The part of a client that its types lack: the socket, whose data the driver parses. */
+interface ClientSocket {
+  readonly connection?: { readonly stream?: Socket };
+}
+
+/**
+ * Lets an error in the driver's parser end the connection, and thus its query. The parser runs in an
+ * event handler of the socket, so the error would otherwise end the process. An example is an answer
+ * that is longer than the longest text.
+ */
+function guardParser(client: ClientBase): void {
+  const { stream } = (client as ClientBase & ClientSocket).connection ?? {};
+  if (stream === undefined) return;
+  for (const parse of stream.listeners('data')) {
+    stream.on('data', (bytes) => {
+      try {
+        parse.call(stream, bytes);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    stream.off('data', parse as (bytes: Buffer) => void);
   }
 }
 

@@ -94,5 +94,15 @@ const migrations: readonly string[] = [
    );
    CREATE SEQUENCE drivers;
    CREATE SEQUENCE made;`,
-  addIncarnations,
+  `${addIncarnations}
+   -- The length of a blob whose bytes are in pieces. Null: they are in its row. Postgres can read a
+   -- part of a row's bytes without the rest, so the rows of version 1 stay as they are.
+   ALTER TABLE blobs ADD COLUMN length bigint;
+   CREATE TABLE blob_pieces (
+     hash text COLLATE "C" NOT NULL REFERENCES blobs ON DELETE CASCADE,
+     piece integer NOT NULL,
+     bytes bytea NOT NULL,
+     PRIMARY KEY (hash, piece)
+   );
+   ALTER TABLE blob_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;`,
 ];

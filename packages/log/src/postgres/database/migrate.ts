@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { LogError } from '../../contract/log-error.ts';
-import { lockKey } from './advisory-locks.ts';
+import { beginTransaction, lockKey } from './advisory-locks.ts';
 import type { Target } from './target.ts';
 
 /** A schema that an earlier version used by default. */
@@ -40,7 +40,7 @@ export async function migrate(
 ): Promise<void> {
   await assertUtf8(client, target);
   if ((await versionOf(client, target, steps.length)) === steps.length) return;
-  await client.query('BEGIN');
+  await client.query(beginTransaction);
   try {
     // If several processes start together, the others wait here and then find the current version.
     await client.query(`SELECT pg_advisory_xact_lock(${lockKey(target.schema, 'schema', '')})`);

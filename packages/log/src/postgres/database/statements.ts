@@ -3,6 +3,9 @@ import type { SessionColumns } from '../../storage/session-row.ts';
 /** A session's columns as a query returns them, with the incarnation of the log. */
 export type FoundSession = SessionColumns & { readonly incarnation: number };
 
+/** A session of a list, with the time of the server when it was read. */
+export type ListedSession = FoundSession & { readonly now: number };
+
 /** The columns in the order in which they are written, with their types. */
 export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[] = [
   ['id', 'text'],
@@ -52,12 +55,12 @@ type StatementName =
   | 'chunksAfter'
   | 'page'
   | 'usesOf'
-  | 'blob'
   | 'blobSlice'
   | 'write'
   | 'dropChunks'
   | 'dropSessions'
   | 'putBlob'
+  | 'putBlobPiece'
   | 'holdBlobs'
   | 'changeHolds'
   | 'dropHolds'
@@ -66,6 +69,9 @@ type StatementName =
   | 'dropBlobs'
   | 'forgottenBlobs'
   | 'dropForgottenHolds';
+
+/** The server's clock in milliseconds since 1970. It moves on during a transaction. */
+export const serverTime: string = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
 
 export type Statements = { readonly [Name in StatementName]: string } & {
   readonly dropOwned: readonly string[];
@@ -90,9 +96,9 @@ export function statementsIn(schema: string): Statements {
     stampOf: `SELECT commits FROM ${table('log_writers')} WHERE id = $1 FOR UPDATE`,
     dropWriter: `DELETE FROM ${table('log_writers')} WHERE id = $1`,
     sessionsById: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
-    list: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')}
+    list: `SELECT ${columns}, ${incarnation}, ${serverTime} AS now FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2) ORDER BY id LIMIT $3`,
-    listWithWork: `SELECT ${columns}, ${incarnation} FROM ${table('sessions')}
+    listWithWork: `SELECT ${columns}, ${incarnation}, ${serverTime} AS now FROM ${table('sessions')}
       WHERE id > $1 AND ($2::boolean IS NULL OR is_closed = $2)
         AND NOT is_closed AND (open_work <> '[]' OR queued_commands > 0) ORDER BY id LIMIT $3`,
     nextEpochs: `SELECT nextval('${table('drivers')}') AS number FROM generate_series(1, $1)`,
@@ -113,8 +119,13 @@ export function statementsIn(schema: string): Statements {
         FROM ${table('chunks')} WHERE made = s.made AND last > $2 ORDER BY last LIMIT $3
       ) c ON true WHERE s.id = $1 ORDER BY c.last`,
     usesOf: `SELECT hash, count FROM ${table('blob_uses')} WHERE made = $1`,
-    blob: `SELECT bytes FROM ${table('blobs')} WHERE hash = $1`,
-    blobSlice: `SELECT substring(bytes FROM $2 FOR $3) AS bytes FROM ${table('blobs')} WHERE hash = $1`,
+    /** Postgres counts bytes from 1. The pieces are $4 to $5, and the slice starts at $6 in them. */
+    blobSlice: `SELECT coalesce(length, octet_length(bytes)) AS length, CASE
+        WHEN length IS NULL THEN substring(bytes FROM $2::int FOR $3::int)
+        ELSE substring((SELECT string_agg(p.bytes, ''::bytea ORDER BY piece)
+          FROM ${table('blob_pieces')} p WHERE p.hash = b.hash AND piece BETWEEN $4 AND $5)
+          FROM $6::int FOR $3::int)
+      END AS bytes FROM ${table('blobs')} b WHERE hash = $1`,
     /**
      * Writes sessions, chunks, producers and commands in one statement. Listeners are notified at
      * the commit. Returns the version of the tables.
@@ -151,7 +162,8 @@ export function statementsIn(schema: string): Statements {
       (name) => `DELETE FROM ${table(name)} WHERE made = ANY ($1::bigint[])`,
     ),
     dropSessions: `DELETE FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
-    putBlob: `INSERT INTO ${table('blobs')} VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+    putBlob: `INSERT INTO ${table('blobs')} VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING hash`,
+    putBlobPiece: `INSERT INTO ${table('blob_pieces')} VALUES ($1, $2, $3)`,
     holdBlobs: `INSERT INTO ${table('blob_holds')} (hash, count, put_at)
       SELECT hash, greatest(added, least_count), put_at
       FROM ${arrays(['text', 'bigint', 'bigint', 'double precision'], 1)}

@@ -15,6 +15,8 @@ const meaningsByCode: readonly (readonly [string, string])[] = [
     '42501',
     'the user lacks a permission; grant it CREATE on the database, or the tables of the schema',
   ],
+  ['42P05', 'a connection pooler was put before it; restart this program, so that it notices'],
+  ['26', 'a connection pooler was put before it; restart this program, so that it notices'],
   ['42', 'its tables were changed; choose another schema, or restore a backup'],
   ['23', 'the stored data contradicts the new data; restore a backup'],
   ['25006', 'it is read-only; use the primary server'],
@@ -32,7 +34,7 @@ const meaningsByMessage: readonly (readonly [RegExp, string])[] = [
   [/does not support SSL/, 'it does not support TLS; enable it, or remove sslmode from the url'],
   [
     /unsupported startup parameter/,
-    'the connection pooler refuses timeouts; set ignore_startup_parameters = lock_timeout,idle_in_transaction_session_timeout there',
+    'the connection pooler refuses a parameter; remove it from the url, or add it to ignore_startup_parameters there',
   ],
 ];
 

@@ -1,5 +1,6 @@
 import type { SessionDraft } from '../../prefetch/session-draft.ts';
 import type { TransactionDraft } from '../../prefetch/transaction-draft.ts';
+import { blobPieceBytes, blobPieces } from '../../storage/blob-pieces.ts';
 import type { SessionRow } from '../../storage/rows.ts';
 import { toColumns } from '../../storage/session-row.ts';
 import { blobLocks } from '../database/advisory-locks.ts';
@@ -103,7 +104,7 @@ async function writeBlobs(
   { ask, statements }: WriteOptions,
 ): Promise<void> {
   const { puts, holds, dropped } = draft.blobChanges;
-  for (const [hash, bytes] of puts) await ask(statements.putBlob, [hash, asBuffer(bytes)]);
+  for (const [hash, bytes] of puts) await writeBlob(hash, bytes, { ask, statements });
   const changes = [...holds];
   if (changes.length > 0) {
     const hashes = changes.map(([hash]) => hash);
@@ -131,6 +132,29 @@ async function writeBlobs(
     await ask(statements.dropUses, [hashes]);
   }
   if (dropped.size > 0) await ask(statements.dropBlobs, [[...dropped]]);
+}
+
+/** Pieces that are on the way to the server at the same time. */
+const piecesAtOnce = 16;
+
+async function writeBlob(
+  hash: string,
+  bytes: Uint8Array,
+  { ask, statements }: Pick<WriteOptions, 'ask' | 'statements'>,
+): Promise<void> {
+  const isOnePiece = bytes.length <= blobPieceBytes;
+  const row = isOnePiece ? [asBuffer(bytes), null] : [Buffer.alloc(0), bytes.length];
+  const isNew = (await ask(statements.putBlob, [hash, ...row])).length > 0;
+  if (isOnePiece || !isNew) return;
+  let sent: Promise<unknown>[] = [];
+  let piece = 0;
+  for (const part of blobPieces(bytes)) {
+    sent.push(ask(statements.putBlobPiece, [hash, piece++, asBuffer(part)]));
+    if (sent.length < piecesAtOnce) continue;
+    await Promise.all(sent);
+    sent = [];
+  }
+  await Promise.all(sent);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

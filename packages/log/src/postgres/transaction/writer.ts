@@ -10,7 +10,7 @@ import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
 import { type Connection, type Query, waitBriefly } from '../database/database.ts';
 import { checkLineage } from '../database/lineage.ts';
 import type { LogDatabase } from '../database/log-database.ts';
-import { writerRetentionHours } from '../database/statements.ts';
+import { serverTime, writerRetentionHours } from '../database/statements.ts';
 import {
   affectsAllWrites,
   isConnectionLoss,
@@ -25,9 +25,13 @@ import { writeDraft } from './write-draft.ts';
 interface TransactionResult {
   readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
-  /** When the commit was sent, by the local clock. */
+  /** When the commit was sent, by the time of day, because it also counts while the machine sleeps. */
   readonly sentAt?: number;
   readonly lost?: unknown;
+}
+
+interface TimeRow {
+  readonly now: number;
 }
 
 const maxCollisions = 5;
@@ -41,7 +45,7 @@ const readableMs = (writerRetentionHours / 2) * 3_600_000;
 
 interface WriterOptions {
   readonly onPoint?: OnCommitPoint | undefined;
-  /** Set to the server's time with each connection. */
+  /** Set to the server's time with each transaction. */
   readonly clock: ServerClock;
 }
 
@@ -126,16 +130,18 @@ export class PostgresWriter implements PrefetchWriter {
       [statements.write, 'millrace write'],
       [statements.sessionsById, 'millrace sessions'],
     ]);
+    const { isPooled } = this.#database;
     const ask: Query = async (text, values) => {
-      const name = names.get(text);
+      const name = isPooled ? undefined : names.get(text);
       const named = name === undefined ? {} : { name };
       return (await client.query({ text, values: [...values], ...named })).rows;
     };
     const fetched = new FetchedRows();
-    await Promise.all([
-      client.query(this.#begin(sessions)),
+    const [now] = await Promise.all([
+      this.#begin(client, sessions),
       fetchSessions(ask, statements, fetched, sessions),
     ]);
+    if (now !== undefined) this.#clock.set(now);
     this.#onPoint?.('after-begin');
     for (let round = 0; round < maxRounds; round++) {
       const pass = work(fetched);
@@ -151,15 +157,26 @@ export class PostgresWriter implements PrefetchWriter {
     throw new Error(`a transaction still misses rows after ${maxRounds} rounds`);
   }
 
-  /** Locks the session's id, because a session that does not exist has no row to lock. */
-  #begin(sessions: readonly SessionId[]): string {
+  /**
+   * Begins a transaction and locks the sessions' ids, because a session that does not exist has no
+   * row to lock. Returns the server's time when it has the locks. The work judges leases with it.
+   */
+  async #begin(client: Connection, sessions: readonly SessionId[]): Promise<number | undefined> {
+    // The driver returns one result per statement, and the last row is that of the last lock.
+    const results: unknown = await client.query(this.#locks(sessions));
+    const last = (results as readonly { readonly rows: readonly TimeRow[] }[]).at(-1);
+    return last?.rows.at(-1)?.now;
+  }
+
+  #locks(sessions: readonly SessionId[]): string {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
     // A migration waits for this lock, so the version that `write` returns holds until the commit.
-    const begin = `BEGIN; SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
-    if (keys.length === 0) return begin;
+    const shared = `SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
+    const begin = `${this.#database.begin}; ${shared}`;
+    if (keys.length === 0) return `${begin}, ${serverTime} AS now`;
     const list = `ARRAY[${keys.join(',')}]::bigint[]`;
-    return `${begin}; SELECT pg_advisory_xact_lock(key) FROM unnest(${list}) key`;
+    return `${begin}; SELECT pg_advisory_xact_lock(key), ${serverTime} AS now FROM unnest(${list}) key`;
   }
 
   async #finish(
@@ -249,18 +266,10 @@ export class PostgresWriter implements PrefetchWriter {
     await checkLineage(client, this.#database.target.schema);
     // A failure here has no consequences.
     await client.query(dropGoneWriters).catch(() => {});
-    await setClock(this.#clock, client);
   }
 
   #drop(client: Connection): void {
     if (this.#client === client) this.#client = undefined;
     client.end().catch(() => {});
   }
-}
-
-async function setClock(clock: ServerClock, client: Connection): Promise<void> {
-  const askedAt = systemClock.now();
-  const now = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now';
-  const { rows } = await client.query<{ readonly now: number }>(now);
-  if (rows[0] !== undefined) clock.set(rows[0].now, askedAt, systemClock.now());
 }

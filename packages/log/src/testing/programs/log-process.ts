@@ -1,12 +1,13 @@
 import { decodeDraft, encodeBatch, isMillraceError, sessionId } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
 import type { Producer } from '../../contract/producer.ts';
-import { type SqliteLogOptions, sqliteLog } from '../../sqlite/sqlite-log.ts';
+import { postgresLog } from '../../postgres/postgres-log.ts';
+import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import type { CallMessage, LogCalls, ProcessMessage, RemoteFailure } from '../remote-log.ts';
 import { messagesFromParent, sendToParent } from '../start-process.ts';
 
-// Program: a log in its own process that executes a test's calls. Usage: log-process.ts <file>
-// <options>.
+// Program: a log in its own process that executes a test's calls. Usage: log-process.ts <file or
+// Postgres URL> <options>.
 type Answers = {
   readonly [Name in keyof LogCalls]: (
     ...args: Parameters<LogCalls[Name]>
@@ -14,15 +15,19 @@ type Answers = {
 };
 
 const [path = '', options = '{}'] = process.argv.slice(2);
-const log = sqliteLog({ path, ...(JSON.parse(options) as Omit<SqliteLogOptions, 'path'>) });
+const terms = JSON.parse(options) as object;
+const log = path.startsWith('postgres:')
+  ? postgresLog({ url: path, ...terms })
+  : sqliteLog({ path, ...terms });
+const wallTime = Date.now;
 const drivers: Driver[] = [];
 const producers: Producer[] = [];
 
 const answers: Answers = {
   async open(session, { leaseMs, ...rest }) {
     // JSON has no Infinity, so null stands for a lease without expiry.
-    const terms = leaseMs === null ? { leaseMs: Number.POSITIVE_INFINITY } : { leaseMs };
-    const driver = await log.open(sessionId(session), { ...rest, ...terms });
+    const lease = leaseMs === null ? { leaseMs: Number.POSITIVE_INFINITY } : { leaseMs };
+    const driver = await log.open(sessionId(session), { ...rest, ...lease });
     const number = drivers.push(driver) - 1;
     void driver.lost.then((error) =>
       send({ type: 'lost', driver: number, error: failureOf(error) }),
@@ -59,6 +64,10 @@ const answers: Answers = {
       () => send({ type: 'ended', session }),
       (error: unknown) => send({ type: 'ended', session, error: failureOf(error) }),
     );
+    return null;
+  },
+  stepClock: async (ms) => {
+    Date.now = () => wallTime() + ms;
     return null;
   },
   close: async () => {

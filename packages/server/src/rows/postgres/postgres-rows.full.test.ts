@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { cuttingProxy } from '../../../../log/src/testing/cutting-proxy.ts';
+import { describeOnPgBouncer, usePgBouncer } from '../../../../log/src/testing/start-pgbouncer.ts';
 import { describeOnPostgres, usePostgres } from '../../../../log/src/testing/start-postgres.ts';
 import { rowCases } from '../suite/index.ts';
 import { postgresRows } from './postgres-rows.ts';
@@ -20,6 +21,21 @@ describe('rows in Postgres pass the suite', () => {
       const schema = newSchema();
       return {
         open: () => postgresRows({ url: server().url, schema, clock }),
+        remove: () => server().dropSchema(schema),
+      };
+    },
+  });
+  for (const { name, run } of cases) test(name, run);
+});
+
+describeOnPgBouncer()('21.I: rows in Postgres behind PgBouncer in transaction mode', () => {
+  const pooler = usePgBouncer(server);
+  const cases = rowCases({
+    isDurable: true,
+    async create(clock) {
+      const schema = newSchema();
+      return {
+        open: () => postgresRows({ url: pooler().url, schema, clock }),
         remove: () => server().dropSchema(schema),
       };
     },

@@ -26,7 +26,9 @@ function isReader([program, ...rest]: readonly Word[]): boolean {
   if (program.text === 'git') return isReadingGit(words);
   if (program.text === 'sed') return isReadingSed(words);
   if (evaluators.has(program.text))
-    return rest.every(({ text, isPlain }) => isPlain && !/^-[vR]/.test(text));
+    return rest.every(
+      ({ text, isPlain }) => isPlain && !/^-[vR]/.test(text) && !setsName.test(text),
+    );
   return isReadingUse(program.text, words) ?? readers.has(program.text);
 }
 
@@ -43,6 +45,9 @@ const readers: ReadonlySet<string> = new Set(
  * name (`test -v 'a[$(id)]'`), and `printf -v PATH` changes which programs the rest of the line runs.
  */
 const evaluators: ReadonlySet<string> = new Set(['[', 'test', 'printf']);
+
+/** `printf %n PATH` stores a number in the variable. Then bash takes programs from the folder `0`. */
+const setsName = /%[-+ #'*.$\d]*[hlLjztq]*n/;
 
 /** Programs that run code of their own, but only print their version with this option. */
 const versionPrograms: ReadonlySet<string> = new Set(

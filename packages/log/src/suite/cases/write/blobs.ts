@@ -31,12 +31,16 @@ export const blobCases: readonly CaseSpec[] = [
   {
     name: 'blob: slices of a large blob equal the same bytes of the whole',
     async run({ log }) {
-      const large = Uint8Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 251);
+      const large = Uint8Array.from({ length: 300_000 }, (_, index) => (index * 7919) % 251);
       const { hash } = await log.blobs.put(large);
       for (const [start, end] of [
         [0, 10],
         [65_530, 65_540],
-        [199_990, 300_000],
+        [262_140, 262_150],
+        [262_144, 262_145],
+        [299_990, 400_000],
+        [300_000, 400_000],
+        [900_000, 900_001],
         [5, 5],
         [9, 3],
       ] as const)

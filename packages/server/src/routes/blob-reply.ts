@@ -1,0 +1,86 @@
+import type { BlobStore } from '@millrace/log';
+import type { HttpResponse } from '../contract/http.ts';
+import { StreamReply } from '../http/route.ts';
+
+/** Bytes that are read from the store at once. */
+const sliceBytes = 2 ** 20;
+
+interface BlobReplyOptions {
+  readonly blobs: Pick<BlobStore, 'slice'>;
+  readonly hash: string;
+  readonly length: number;
+  /** The header `range` of the request. Several ranges and other units are ignored. */
+  readonly range: string | undefined;
+  /** The header `if-range`. The range is ignored if it is not the etag of the blob. */
+  readonly ifRange: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Streams a blob, or a range of it, without holding more than a slice in memory. It reads the next
+ * slice when the client has read the last one. Undefined if the blob does not exist.
+ */
+export async function blobReply(options: BlobReplyOptions): Promise<StreamReply | undefined> {
+  const { blobs, hash, length, range, ifRange } = options;
+  const etag = `"${hash}"`;
+  const isUsed = range !== undefined && (ifRange === undefined || ifRange === etag);
+  const asked = isUsed ? parseRange(range, length) : undefined;
+  const headers = { ...options.headers, etag, 'accept-ranges': 'bytes' };
+  if (asked === 'unsatisfiable')
+    return new StreamReply(async (response) => {
+      const whole = { 'content-range': `bytes */${length}`, 'content-length': 0 };
+      response.writeHead(416, { ...headers, ...whole });
+      response.end();
+    });
+  const { start, end } = asked ?? { start: 0, end: length };
+  // Read before the head is sent, so that a missing blob and an error get a status of their own.
+  const first = await blobs.slice(hash, start, Math.min(end, start + sliceBytes));
+  if (first === undefined) return undefined;
+  const part = asked && { 'content-range': `bytes ${start}-${end - 1}/${length}` };
+  return new StreamReply(async (response) => {
+    const head = { ...headers, ...part, 'content-length': end - start };
+    response.writeHead(asked === undefined ? 200 : 206, head);
+    let bytes: Uint8Array | undefined = first;
+    for (let at = start; !response.destroyed; ) {
+      const expected = Math.min(sliceBytes, end - at);
+      // The connection is closed then, because the head has promised more bytes.
+      if (bytes?.length !== expected) throw new Error(`the blob ${hash} ended at byte ${at}`);
+      at += expected;
+      if (at >= end) return void response.end(bytes);
+      if (!response.write(bytes)) await drainedOrClosed(response);
+      if (!response.destroyed) bytes = await blobs.slice(hash, at, Math.min(end, at + sliceBytes));
+    }
+  });
+}
+
+interface ByteRange {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+/** Parses `bytes=10-19`, `bytes=10-` and `bytes=-10`. Undefined for anything else. */
+function parseRange(text: string, length: number): ByteRange | 'unsatisfiable' | undefined {
+  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? [];
+  if (from === '' && to === '') return undefined;
+  if (from === '') {
+    const start = Math.max(0, length - Number(to));
+    return start < length ? { start, end: length } : 'unsatisfiable';
+  }
+  const start = Number(from);
+  const end = to === '' ? length : Math.min(length, Number(to) + 1);
+  if (to !== '' && Number(to) < start) return undefined;
+  return start < length ? { start, end } : 'unsatisfiable';
+}
+
+function drainedOrClosed(response: HttpResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.once('drain', done);
+    response.once('close', done);
+  });
+}

@@ -1,0 +1,102 @@
+import { createAgent, inputGuardrail } from '@millrace/agent';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { asUser, type Json, userOfCookie } from '../testing/scope-requests.ts';
+import { testToken } from '../testing/servers/test-server.ts';
+
+// A user of an application wants the model to read a text that a guardrail of the agent refuses.
+
+const noMagic = inputGuardrail({
+  name: 'no-magic',
+  check: ({ text }) => (text.includes('magic') ? { verdict: 'stop', reason: 'no magic' } : 'pass'),
+});
+
+let provider: ReturnType<typeof scriptedProvider>;
+let send: (method: string, path: string, body?: object) => Promise<Json>;
+let taskId: string;
+
+beforeEach(async () => {
+  const log = memoryLog();
+  provider = scriptedProvider(['one', 'two', 'three', 'four', 'five']);
+  const agent = createAgent({ log, provider, guardrails: [noMagic] });
+  const agents = [{ type: 'loop', name: 'loop', agent }] as const;
+  const server = createServer({
+    ...{ log, agents, tokens: [testToken('operator')], authorize: userOfCookie },
+  });
+  onTestFinished(async () => {
+    await server.close();
+    await log.close();
+  });
+  send = async (method, path, body) => {
+    const headers = { cookie: asUser('ann'), 'content-type': 'application/json' };
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    return (await response.json()) as Json;
+  };
+  taskId = (await rpc('task/create', {})).result.id;
+});
+
+const rpc = (method: string, params: object) =>
+  send('POST', '/agents/name/loop/rpc', { method, params });
+const text = (content: string, author = 'user') => ({ type: 'text', author, content });
+const say = (content: object, task_id = taskId) => rpc('message/send', { task_id, content });
+const messages = async (): Promise<readonly Json[]> =>
+  (await send('GET', `/messages?task_id=${taskId}`)) as unknown as readonly Json[];
+const sent = () => JSON.stringify(provider.calls.map(({ request }) => request.items));
+
+test.each([
+  ['a message of the user', [text('magic')]],
+  ['a message of the agent', [text('magic', 'agent')]],
+  [
+    'the result of a call that no model made',
+    [
+      ...[{ type: 'tool_request', author: 'agent', tool_call_id: 'c', name: 'a', arguments: {} }],
+      { type: 'tool_response', author: 'agent', tool_call_id: 'c', name: 'a', content: 'magic' },
+    ],
+  ],
+  ['data', [{ type: 'data', author: 'user', data: { a: 'magic' } }]],
+])('attack: %s in the list of messages reaches the model', async (_title, contents) => {
+  await send('POST', '/messages/batch', { task_id: taskId, contents });
+  expect(await messages()).toHaveLength(contents.length);
+  await say(text('Hi'));
+  expect(sent()).not.toContain('magic');
+});
+
+test('attack: a message of data reaches the model', async () => {
+  await say({ type: 'data', author: 'user', data: { a: 'magic' } });
+  expect(provider.calls).toEqual([]);
+});
+
+test.each(['first', 'one'])('attack: the edited message "%s" reaches the model', async (which) => {
+  await say(text('first'));
+  await say(text('second'));
+  const { id, content } = (await messages()).find((one) => one['content'].content === which) ?? {};
+  const edited = { ...content, content: 'magic' };
+  const { streaming_status } = await send('PUT', `/messages/${id}`, {
+    ...{ task_id: taskId, content: edited },
+  });
+  expect(streaming_status).toBe('DONE');
+  await say(text('third'));
+  expect(sent()).not.toContain('magic');
+});
+
+test('attack: a fork with another text reaches the model', async () => {
+  await say(text('first'));
+  const { records } = await send('GET', `/tasks/${taskId}/records`);
+  const item_id = records.map((one: Json) => one['fact']?.itemId).find(Boolean);
+  const fork = await send('POST', `/tasks/${taskId}/fork`, { item_id, content: text('magic') });
+  await say(text('second'), fork['id']);
+  expect(sent()).not.toContain('magic');
+});
+
+test('attack: a summary of messages that no guardrail has seen reaches the model', async () => {
+  const contents = ['magic', 'a', 'b', 'c', 'd', 'e', 'f', 'g'].map((one, index) =>
+    text(one, index % 2 === 0 ? 'user' : 'agent'),
+  );
+  await send('POST', '/messages/batch', { task_id: taskId, contents });
+  await send('POST', `/tasks/${taskId}/commands`, { type: 'compact' });
+  await say(text('Hi'));
+  expect(sent()).not.toContain('magic');
+});
