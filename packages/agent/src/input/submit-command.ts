@@ -19,8 +19,8 @@ import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { alreadyDecided, type CallOutcome, noSuchCall } from '../run/run-errors.ts';
-import { loopFold } from '../session/open-session.ts';
 import { encodeCommand } from '../state/commands.ts';
+import { loopFold } from '../state/fold-loop.ts';
 import { pendingApprovalsOf } from '../views/run-views.ts';
 import { toItems } from './run-input.ts';
 
