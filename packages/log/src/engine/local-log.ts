@@ -36,7 +36,7 @@ export interface LocalLogOptions extends StoreLogOptions {
 
 /** How a local log judges leases if the caller gives no `clock`. */
 interface LocalLeaseOptions {
-  readonly leaseClock: LeaseClock;
+  readonly leaseClock?: LeaseClock | undefined;
 }
 
 /** Options of `storeLog`. */
@@ -59,19 +59,19 @@ const settingNames: OptionNames<StoreLogSettings> = {
 export function storeLog(store: RecordStore, settings: StoreLogSettings = {}): Log {
   assertNames('storeLog', settings, settingNames);
   const { clock, commitIntervalMs, bus, process, isAlive } = settings;
-  // Who else uses the store is not known, so each log has a clock of its own.
-  const leaseClock = { ...processClock, id: crypto.randomUUID() };
-  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive, leaseClock });
+  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive });
 }
 
 const defaultCommitIntervalMs = 2;
 
 /** A log on a synchronous store in this process: memory or SQLite. */
 export class LocalLog extends StoreLog {
-  constructor(store: RecordStore, options: LocalLogOptions & LocalLeaseOptions) {
+  constructor(store: RecordStore, options: LocalLogOptions & LocalLeaseOptions = {}) {
     const { clock = systemClock, commitIntervalMs = defaultCommitIntervalMs } = options;
     const commits = new GroupCommit(store, clock, commitIntervalMs, options.onPoint);
-    const leaseClock = options.clock === undefined ? options.leaseClock : undefined;
+    // Who else uses the store is not known, so by default each log has a clock of its own.
+    const { leaseClock: known = { ...processClock, id: crypto.randomUUID() } } = options;
+    const leaseClock = options.clock === undefined ? known : undefined;
     const leases = new LeaseJudge({ clock, leaseClock, isAlive: options.isAlive });
     const feeds = new FeedRegistry(store, options.bus);
     super(new LogContext({ reader: store, commits, feeds, clock, leases }), options);
