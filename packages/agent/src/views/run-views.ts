@@ -12,7 +12,6 @@ import {
   type ItemState,
   isMillraceError,
   type JsonValue,
-  type MillraceError,
   noUsage,
   type Part,
   type PartSlot,
@@ -239,18 +238,18 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
 function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
-  if (isMillraceError(error) && error.code === 'held') return heldInfo(session, error);
-  if (isMillraceError(error)) return { code: error.code, message: error.message };
+  if (isMillraceError(error)) {
+    const { code } = error;
+    if (code !== 'held') return { code, message: error.message };
+    // The log advises a takeover, which is no option of a run. The cause has the message of the log
+    // and the holder.
+    const message = `Cannot continue session ${session}: another run drives it. Wait for its end, or send the message to the run with submitCommand`;
+    return { code, message };
+  }
   return {
     code: 'unknown',
     message: 'Cannot continue: an unexpected error was thrown. See the cause of the result',
   };
-}
-
-/** The log advises a takeover, which is no option of a run. Its own message is that of the cause. */
-function heldInfo(session: SessionId, { code, place }: MillraceError): ErrorInfo {
-  const message = `Cannot run session ${session}: another run drives it (holder: ${place['holder']}). Wait for its end, or send the message to the run with submitCommand`;
-  return { code, message };
 }
 
 /** Joins the text parts. */
