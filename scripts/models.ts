@@ -50,7 +50,7 @@ function run(command: string, args: readonly string[]): void {
   execFileSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-/** Writes one line for each set of facts: the facts as JSON, a tab, and the models that have them. */
+/** Writes one line for each distinct ModelInfo: its JSON, a tab, and the models that have it. */
 function writeData(
   name: 'traits' | 'prices',
   what: string,
@@ -66,8 +66,8 @@ function writeData(
 // Do not edit it. Change src/models/corrections.ts, and run: npm run models
 
 /**
- * ${what} of models. Each line has the facts as JSON, a tab, and the names of the models that have
- * them, separated by spaces.
+ * ${what} of models. Each line has a ModelInfo as JSON, a tab, and the names of the models that
+ * have it, separated by spaces.
  */
 export const ${name}Text: string = \`
 ${text}

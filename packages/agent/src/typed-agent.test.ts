@@ -271,6 +271,7 @@ describe('run.text and run.value', () => {
 
 test('commands are typed', async () => {
   const log = memoryLog();
+  await submitCommand(log, 's', { type: 'message', input: 'Hello' });
   await submitCommand(log, 's', { type: 'abort', reason: 'enough' });
   // @ts-expect-error: there is no such command
   await expect(submitCommand(log, 's', { type: 'aprove' })).rejects.toThrow(

@@ -29,6 +29,7 @@ export {
   type StepToPrepare,
   stepCount,
   subAgent,
+  submitCommand,
   systemClock,
   type Tool,
   type ToolContext,

@@ -11,7 +11,7 @@ export async function* readRecords(log: Log, session: SessionId): AsyncGenerator
   }
 }
 
-/** Returns the sessions of all sub-agents below a session that still exist, each once. */
+/** Returns the existing sessions of all sub-agents below a session, each once. */
 export async function findChildSessions(
   log: Log,
   session: SessionId,

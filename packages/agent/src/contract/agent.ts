@@ -97,7 +97,7 @@ export interface Agent<
   /**
    * Approves a call that waits for approval, by its id or by an entry of `result.pendingApprovals`. It
    * works for a run of any process. A parked session continues when it is resumed. Rejects with
-   * `no_such_call` if no such call waits.
+   * `no_such_call` if no such call waits, and with `already_decided` if the call has another answer.
    */
   approve<const Call extends string | PendingApproval<Tools>>(
     session: string,
@@ -111,8 +111,9 @@ export interface Agent<
     options?: DenyOptions,
   ): Promise<void>;
   /**
-   * The calls of a session that wait for an approval, from any process. It changes nothing. Rejects
-   * with `no_such_session` if the session does not exist.
+   * The calls of a session that wait for an approval, from any process, without those whose answer
+   * waits for the next run. It changes nothing. Rejects with `no_such_session` if the session does not
+   * exist.
    */
   pendingApprovals(session: string): Promise<readonly PendingApproval<Tools>[]>;
   /**

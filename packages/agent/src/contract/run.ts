@@ -199,7 +199,8 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   toReadableStream(): ReadableStream<RunEvent<Live, Tools>>;
   /**
    * The events as Server-Sent Events: the body of a response with the type `text/event-stream`. Each
-   * event has one line of JSON, and its offset as id.
+   * event has one line of JSON, and its offset as id. If the run could not start, or lost its
+   * session, the last event is `{ session, type: 'error', error: { code, message } }`, without an id.
    */
   toEventStream(): ReadableStream<NewBytes>;
   /**

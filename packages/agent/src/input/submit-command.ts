@@ -10,15 +10,17 @@ import {
   sessionId,
   type ToolCallId,
 } from '@millrace/core';
-import { type Log, type SubmitResult, snapshot } from '@millrace/log';
+import { type Log, type SubmitResult, sessionStates } from '@millrace/log';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
 import type { Command, Decision, OutputCommand, SessionCommand } from '../contract/command.ts';
+import type { LoopState } from '../contract/loop-state.ts';
 import type { ApproveOptions, ClientResult, DenyOptions } from '../contract/run.ts';
 import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { alreadyDecided, type CallOutcome, noSuchCall } from '../run/run-errors.ts';
 import { encodeCommand } from '../state/commands.ts';
+import { loopFold } from '../state/fold-loop.ts';
 import { pendingApprovalsOf } from '../views/run-views.ts';
 import { toItems } from './run-input.ts';
 
@@ -36,8 +38,9 @@ export interface SubmittedCommand extends SubmitResult {
 
 /**
  * Sends a command to a session, from any process that has its log. The process that drives the session
- * handles it; if there is none, the next `agent.resume(session)` does. Throws `bad_command` if the
- * command has an unknown type or field, or lacks a field.
+ * handles it; if there is none, the next `agent.resume(session)` does. A message creates the session
+ * if it does not exist; other commands are then refused with `no_such_session`. Throws `bad_command`
+ * if the command has an unknown type or field, or lacks a field.
  *
  * @example
  * await submitCommand(log, session, { type: 'abort', reason: 'The user closed the page' });
@@ -51,6 +54,8 @@ export async function submitCommand(
   assertKnownOptions('submitCommand', options, { key: true });
   const id = sessionId(session);
   const json = encodeCommand(toCommand(command));
+  const { type } = command;
+  if (type !== 'message') await assertSession(log, id, `submit the command ${type} to`);
   const key = options.key ?? crypto.randomUUID();
   return { ...(await log.submit(id, json, key)), key };
 }
@@ -138,7 +143,8 @@ interface DecisionToSubmit {
 /**
  * Submits a decision on a call that waits for approval, from any process. Rejects with
  * `no_such_session` or `no_such_call` if there is no such session, or no such call in it, and with
- * `already_decided` if the call does not wait any more.
+ * `already_decided` if the call does not wait any more, or if another answer waits for the next run.
+ * The same answer again has no effect.
  */
 export async function submitDecision(
   log: Log,
@@ -147,12 +153,40 @@ export async function submitDecision(
 ): Promise<void> {
   const id = sessionId(session);
   await assertSession(log, id, 'decide on a call of');
-  const { asked } = await snapshot(log, id);
+  const { state, value: loop } = await sessionStates(log).load(id, loopFold);
+  const { asked } = state;
   const waiting = asked.map(({ toolCallId }) => toolCallId);
   const { toolCallId } = decision;
   if (!waiting.includes(toolCallId)) throw await refusedDecision(log, id, { toolCallId, waiting });
+  const queued = queuedDecision(loop, toolCallId);
+  if (queued !== undefined) {
+    if (isSameAnswer(queued, decision)) return;
+    throw alreadyDecided(id, toolCallId, outcomeOf(queued));
+  }
   await assertInputFits(decision, asked, tools);
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
+}
+
+/** The first answer to a call that no run has handled yet. It is the one that counts. */
+function queuedDecision({ commands }: LoopState, call: string): Decision | undefined {
+  for (const { command } of commands) {
+    const isDecision = command.type === 'approve' || command.type === 'deny';
+    if (isDecision && command.toolCallId === call) return command;
+  }
+  return undefined;
+}
+
+/** True if both have the same effect on the call. Who decided, and why, may be different. */
+function isSameAnswer(first: Decision, second: Decision): boolean {
+  if (first.type === 'deny' || second.type === 'deny') return first.type === second.type;
+  const isSameInput = JSON.stringify(first.input) === JSON.stringify(second.input);
+  return isSameInput && first.until === second.until;
+}
+
+function outcomeOf(decision: Decision): CallOutcome {
+  const { by } = decision;
+  if (decision.type === 'approve') return { decision: 'allow', by };
+  return { decision: 'deny', by, reason: decision.reason };
 }
 
 interface RefusedCall {
@@ -196,14 +230,19 @@ async function readOutcome(
   }
 }
 
-/** The calls of a session that wait for an approval. Rejects with `no_such_session`. */
+/**
+ * The calls of a session that wait for an approval, without those that have an answer for the next
+ * run. Rejects with `no_such_session`.
+ */
 export async function readPendingApprovals(
   log: Log,
   session: string,
 ): Promise<readonly PendingApproval[]> {
   const id = sessionId(session);
   await assertSession(log, id, 'read');
-  return pendingApprovalsOf(await snapshot(log, id));
+  const { state, value: loop } = await sessionStates(log).load(id, loopFold);
+  const isOpen = (call: PendingApproval) => queuedDecision(loop, call.toolCallId) === undefined;
+  return pendingApprovalsOf(state).filter(isOpen);
 }
 
 /**

@@ -10,8 +10,8 @@ interface VerdictSource {
 }
 
 /**
- * A guardrail that gives the recorded verdicts. Answers that were held back are on the log as they
- * were after the check, so only the verdicts are written again.
+ * A guardrail that returns the recorded verdicts. It does not hold answers back, because the log
+ * already has each answer as it was after its check. The replay writes only the verdicts again.
  */
 export function replayedGuardrail(guardrail: Guardrail, source: VerdictSource): Guardrail {
   const { hold } = guardrail;

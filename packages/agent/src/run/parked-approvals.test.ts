@@ -3,6 +3,7 @@ import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { SessionCommand } from '../contract/command.ts';
 import { createAgent } from '../create-agent.ts';
 import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
@@ -265,4 +266,57 @@ describe('21.N: a late decision', () => {
     );
     expect([errors.length, refunded]).toEqual([1, ['17']]);
   });
+});
+
+describe('20: an answer that waits for the next run', () => {
+  const allowed = { code: 'already_decided', place: { decision: 'allow', by: 'Ada' } };
+
+  test('20: refuses another answer while the session is parked', async () => {
+    const { agent, refunded } = await parkedSession();
+    await agent.approve(session, 'c17', { by: 'Ada' });
+    await expect(agent.deny(session, 'c17')).rejects.toMatchObject(allowed);
+    const changed = agent.approve(session, 'c17', { input: { order: '99' } });
+    await expect(changed).rejects.toMatchObject(allowed);
+    await agent.deny(session, 'c18', { reason: 'too old', by: 'Bob' });
+    const denied = { place: { decision: 'deny', by: 'Bob' } };
+    await expect(agent.approve(session, 'c18')).rejects.toMatchObject(denied);
+    expect((await agent.resume(session).result).reason).toBe('stop');
+    expect(refunded).toEqual(['17']);
+  });
+
+  test('20: may be sent again', async () => {
+    const { agent, log, refunded } = await parkedSession();
+    await agent.approve(session, 'c17', { input: { order: '170' }, by: 'Ada' });
+    const before = (await log.info(session))?.through;
+    await agent.approve(session, 'c17', { input: { order: '170' }, by: 'Bob' });
+    expect((await log.info(session))?.through).toBe(before);
+    await agent.deny(session, 'c18', { reason: 'too old' });
+    await agent.deny(session, 'c18');
+    await agent.resume(session).result;
+    expect(refunded).toEqual(['170']);
+  });
+
+  test('20: takes its call off the pending approvals', async () => {
+    const { agent, log } = await parkedSession();
+    await agent.approve(session, 'c17');
+    await submitCommand(log, session, { type: 'deny', toolCallId: 'c18' });
+    expect(await agent.pendingApprovals(session)).toEqual([]);
+  });
+});
+
+test.each<SessionCommand>([
+  { type: 'abort' },
+  { type: 'compact' },
+  { type: 'approve', toolCallId: 'c1' },
+])('20: $type for a session that does not exist is refused', async (command) => {
+  const log = memoryLog();
+  const refused = { code: 'no_such_session', place: { session: 'nobody' } };
+  await expect(submitCommand(log, 'nobody', command)).rejects.toMatchObject(refused);
+  expect(await log.info('nobody')).toBeUndefined();
+});
+
+test('20: a message creates its session', async () => {
+  const log = memoryLog();
+  await submitCommand(log, 'new', { type: 'message', input: 'Hello' });
+  expect(await log.info('new')).toBeDefined();
 });

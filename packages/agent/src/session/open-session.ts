@@ -1,15 +1,12 @@
 import { Folder, isMillraceError, type SessionId } from '@millrace/core';
-import { type Driver, type Log, type SessionFold, sessionStates } from '@millrace/log';
+import { type Driver, type Log, sessionStates } from '@millrace/log';
 import { wait } from '../abortable.ts';
-import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
+import { emptyLoopState } from '../contract/loop-state.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type { Settings } from '../contract/settings.ts';
 import { outcomeUnknown } from '../run/run-errors.ts';
-import { foldLoop } from '../state/fold-loop.ts';
+import { foldLoop, loopFold } from '../state/fold-loop.ts';
 import { type FoldedSession, notFoldable, type SessionJournal } from './journal.ts';
-
-/** The loop state as a fold that the log keeps beside the session state. */
-const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
 
 /** A session with its driver. */
 export interface DrivenSession {

@@ -1,7 +1,9 @@
 import type { Fact, GuardrailFact, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
+import type { SessionFold } from '@millrace/log';
 import type { QueuedCommand } from '../contract/command.ts';
 import {
   type CallState,
+  emptyLoopState,
   type InputVerdicts,
   type LoopState,
   newCallState,
@@ -9,6 +11,9 @@ import {
   verdictKey,
 } from '../contract/loop-state.ts';
 import { decodeCommand } from './commands.ts';
+
+/** The loop state as a fold that the log keeps beside the session state. */
+export const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
 
 /** Applies one record to the loop state. */
 export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): LoopState {

@@ -234,3 +234,29 @@ describe('toUIMessageStreamResponse', () => {
     );
   });
 });
+
+test('20: an event stream of a run that could not start has one event with the error', async () => {
+  const log = memoryLog();
+  await log.open(session, { holder: 'another process' });
+  const run = start(script, { log }).run('Will it rain?', { session });
+  const frames = (await new Response(run.toEventStream()).text()).split('\n\n').filter(Boolean);
+  const [only = ''] = frames;
+  expect([frames.length, only.startsWith('data: ')]).toEqual([1, true]);
+  const { error } = await run.result;
+  expect(JSON.parse(only.slice(6))).toEqual({ session, type: 'error', error });
+  expect(error?.code).toBe('held');
+  expect(error?.message).toContain('another run drives it');
+  expect(error?.message).toContain('send the message to the run with submitCommand');
+  expect(error?.message).not.toContain('takeOver');
+});
+
+test('20: an event stream of a run that lost its session ends with the error', async () => {
+  const log = memoryLog();
+  const stalled = { content: { parts: ['It is '] }, fault: { type: 'stall', after: 2 } } as const;
+  const run = start([stalled], { log }).run('Will it rain?', { session });
+  for await (const { type } of run.events) if (type === 'assistant_text_delta') break;
+  await log.open(session, { holder: 'another process', takeOver: true });
+  const frames = (await new Response(run.toEventStream()).text()).split('\n\n').filter(Boolean);
+  const data = frames.at(-1)?.split('data: ').at(-1) ?? '';
+  expect(JSON.parse(data)).toMatchObject({ type: 'error', error: { code: 'fenced' } });
+});

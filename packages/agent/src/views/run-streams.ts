@@ -11,16 +11,10 @@ type RunStreams = Pick<Run, 'toReadableStream' | 'toEventStream' | 'toUIMessageS
 export function runStreams(source: RunEventSource, result: Promise<RunResult>): RunStreams {
   return {
     toReadableStream: () => toStream((left) => runEvents({ ...source, left })),
-    toEventStream: () => toStream((left) => eventFrames({ ...source, left })),
+    toEventStream: () =>
+      toByteStream((code, left) => code.eventFrames({ ...source, left }, result)),
     toUIMessageStreamResponse: (options) => uiResponse(source, result, options),
   };
-}
-
-/** The code of the frames loads on demand, because most programs do not use it. */
-async function* eventFrames(source: RunEventSource): AsyncGenerator<NewBytes> {
-  const encoder = new TextEncoder();
-  const { eventFrame } = await import('./stream-frames.ts');
-  for await (const event of runEvents(source)) yield encoder.encode(eventFrame(event));
 }
 
 function uiResponse(
@@ -30,14 +24,23 @@ function uiResponse(
 ): Response {
   assertKnownOptions('toUIMessageStreamResponse', options, { messageId: true, headers: true });
   const { messageId, headers } = options;
+  const body = toByteStream((code, left) =>
+    code.uiMessageFrames({ ...source, left }, result, messageId),
+  );
+  return new Response(body, { headers: { ...headers, ...uiHeaders } });
+}
+
+type FrameCode = typeof import('./stream-frames.ts');
+
+/** The code of the frames loads on demand, because most programs do not use it. */
+function toByteStream(
+  frames: (code: FrameCode, left: AbortSignal) => AsyncGenerator<string>,
+): ReadableStream<NewBytes> {
   const encoder = new TextEncoder();
-  const body = toStream(async function* (left) {
-    // Loaded on demand, because most programs do not use it.
-    const { uiMessageFrames } = await import('./stream-frames.ts');
-    for await (const frame of uiMessageFrames({ ...source, left }, result, messageId))
+  return toStream(async function* (left) {
+    for await (const frame of frames(await import('./stream-frames.ts'), left))
       yield encoder.encode(frame);
   });
-  return new Response(body, { headers: { ...headers, ...uiHeaders } });
 }
 
 /** A stream that takes the next value when its reader wants one. */

@@ -222,7 +222,7 @@ function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPar
 
 /** The result if the log failed or another process has the lease. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
-  const info = errorInfoOf(error);
+  const info = errorInfoOf(session, error);
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
   const nothing = {
@@ -237,8 +237,15 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
 }
 
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
-function errorInfoOf(error: unknown): ErrorInfo {
-  if (isMillraceError(error)) return { code: error.code, message: error.message };
+function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
+  if (isMillraceError(error)) {
+    const { code } = error;
+    if (code !== 'held') return { code, message: error.message };
+    // The log advises a takeover, which is no option of a run. The cause has the message of the log
+    // and the holder.
+    const message = `Cannot continue session ${session}: another run drives it. Wait for its end, or send the message to the run with submitCommand`;
+    return { code, message };
+  }
   return {
     code: 'unknown',
     message: 'Cannot continue: an unexpected error was thrown. See the cause of the result',

@@ -23,7 +23,7 @@ import {
   waitsForClient,
 } from '@millrace/core/streams';
 import type { RunResult } from '../contract/run.ts';
-import { type RunEventSource, runView } from './run-views.ts';
+import { type RunEventSource, runEvents, runView } from './run-views.ts';
 
 /** A record with the states before and after it. */
 interface Step {
@@ -34,9 +34,22 @@ interface Step {
 
 const stepView: View<Step> = (before, record, after) => [{ before, record, after }];
 
-/** The frame of one event in an event stream. */
-export function eventFrame(event: AgentEvent): string {
-  return encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
+/** The frames of an event stream with the events of a run. */
+export async function* eventFrames(
+  source: RunEventSource,
+  result: Promise<RunResult>,
+): AsyncGenerator<string> {
+  let last: AgentEvent | undefined;
+  for await (const event of runEvents(source)) {
+    last = event;
+    yield encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
+  }
+  if (source.left?.aborted || last?.type === 'run_finished') return;
+  // Without an end on the log, the run could not start, or another process has it now. The frame has
+  // no id, because it is not from the log.
+  const { session, error } = await result;
+  if (error === undefined) return;
+  yield encodeFrame({ data: JSON.stringify({ session, type: 'error', error }) });
 }
 
 /** The frames of an event stream with one message, as the AI SDK's clients read it. */

@@ -5,8 +5,8 @@ import { type LoggedMessage, messageIndex } from './logged-message.ts';
 import { isJson, startRow } from './task-messages.ts';
 
 /**
- * The delta update for new text of a message. Bytes and replaced values have no deltas; they are
- * sent in full at their end.
+ * The delta update for new text of a message. Parts of bytes, and structured values that are
+ * replaced as a whole, have no delta updates. They are sent in full when the part ends.
  */
 export function deltaUpdates(
   state: FoldState,

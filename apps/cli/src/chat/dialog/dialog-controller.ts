@@ -118,7 +118,7 @@ export class DialogController {
     return this.#shownDialog.list;
   }
 
-  /** The first line of the request to show. */
+  /** The index of the first visible line of the request, after scrolling. */
   get contentFrom(): number {
     return this.#shownDialog?.content.from ?? 0;
   }

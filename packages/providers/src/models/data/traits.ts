@@ -2,8 +2,8 @@
 // Do not edit it. Change src/models/corrections.ts, and run: npm run models
 
 /**
- * Limits and abilities of models. Each line has the facts as JSON, a tab, and the names of the models that have
- * them, separated by spaces.
+ * Limits and abilities of models. Each line has a ModelInfo as JSON, a tab, and the names of the models that
+ * have it, separated by spaces.
  */
 export const traitsText: string = `
 {"maxOutputTokens":64000,"inputs":["image","pdf"],"reasons":true,"efforts":["low","medium","high"],"thinking":"effort","alwaysThinks":true,"sampling":"never","prefill":false,"outputSchema":true}	anthropic/claude-*

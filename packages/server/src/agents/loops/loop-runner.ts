@@ -262,7 +262,8 @@ export class LoopRunner {
     if (result.stop.cause === 'left') return;
     this.#options.storage.report(result.cause);
     await applyRunResult(this.#options.tasks, taskId, result, epoch).catch((error: unknown) => {
-      // The log has the run, so the next scan finds it.
+      // The error is only reported, because the log has the outcome of the run. The task keeps its
+      // status until the next run or request changes it. The scan resumes what the log has open.
       this.#options.storage.report(error);
       this.#options.onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(error)}`);
     });
