@@ -245,7 +245,7 @@ test('20: an event stream of a run that could not start has one event with the e
   const { error } = await run.result;
   expect(JSON.parse(only.slice(6))).toEqual({ session, type: 'error', error });
   expect(error?.code).toBe('held');
-  expect(error?.message).toContain('another run drives it');
+  expect(error?.message).toContain('another process drives it');
   expect(error?.message).toContain('send the message to the run with submitCommand');
   expect(error?.message).not.toContain('takeOver');
 });

@@ -239,11 +239,10 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
 /** Messages of unknown errors may be private, so only `cause` has them, in this process. */
 function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
   if (isMillraceError(error)) {
-    const { code } = error;
+    const { code, place } = error;
     if (code !== 'held') return { code, message: error.message };
-    // The log advises a takeover, which is no option of a run. The cause has the message of the log
-    // and the holder.
-    const message = `Cannot continue session ${session}: another run drives it. Wait for its end, or send the message to the run with submitCommand`;
+    // The log advises a takeover, which is no option of a run.
+    const message = `Cannot continue session ${session}: ${place['holder']} drives it. Wait for its end, or send the message to the run with submitCommand`;
     return { code, message };
   }
   return {
