@@ -31,6 +31,7 @@ export interface PostgresSnapshot extends AsyncDisposable {
   blob(hash: string): Promise<Uint8Array | undefined>;
   /** Runs a query on other tables of the same database, as of the same moment. */
   readonly query: Query;
+  /** Ends the snapshot and its connection. */
   close(): Promise<void>;
 }
 
