@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 /** Interfaces that users fill in. Others describe what Millrace returns. */
 const isOptions = /(?:Options|Settings|Limits)$|^Compaction$/;
 
-/** What a comment says about a property that is not given. */
+/** The words with which a comment states the default of a property. */
 const saysSo =
   /\bDefault:|\b[Ww]ithout (?:it|one|this|them)\b|\b[Ii]f (?:it is )?(?:missing|absent|not given)|\bRequired if\b|\bAs in `/;
 

@@ -95,7 +95,7 @@ export class TestChat {
   async until(isSo: () => boolean, what: () => string = () => String(isSo)): Promise<void> {
     const isLate = AbortSignal.timeout(patientMs(stuckMs));
     while (!isSo()) {
-      // What happens at the end of a chat is visible in the turn after it.
+      // The effects of the end of a chat show in the next task of the event loop.
       if (isLate.aborted || (this.#isOver && this.#stepsAfterEnd++ > stepsToSettle))
         throw new Error(`The chat never reached: ${what()}. Its screen:\n${this.terminal.text}`);
       await this.advance(10);

@@ -42,7 +42,7 @@ export interface LoopState {
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
-  /** What guardrails decided about inputs. */
+  /** The verdicts of guardrails on inputs. */
   readonly inputs: InputVerdicts;
   /** The guardrail that stopped this run. */
   readonly blockedBy: BlockedBy | undefined;
@@ -52,7 +52,7 @@ export interface LoopState {
   readonly commands: readonly QueuedCommand[];
 }
 
-/** What guardrails decided about inputs. */
+/** The verdicts of guardrails on inputs. */
 export interface InputVerdicts {
   /** By item and guardrail, as `verdictKey` joins them. Only for the inputs of the last request. */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;

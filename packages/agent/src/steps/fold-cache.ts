@@ -27,12 +27,13 @@ const maxEnded = 16;
 /** Maximum number of cached sessions. The least recently used one is removed first. */
 const maxKept = 64;
 
+/** By the incarnation of the session: its id may be used again after a deletion. */
 const caches = new WeakMap<Log, Map<string, CachedFold>>();
 
 /** The cached state of a session, so that a step need not read it from the start. */
 export async function readCachedFold(log: Log, session: SessionId): Promise<CachedFold> {
   const info = await log.info(session);
-  const known = info && caches.get(log)?.get(cacheKey(session, info.createdAt));
+  const known = info && caches.get(log)?.get(info.incarnation);
   if (known !== undefined && known.state.through <= (info?.through ?? 0)) return known;
   const state = emptyState(session);
   return { state, loop: emptyLoopState, before: state, ended: [] };
@@ -43,21 +44,16 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   if (info === undefined) return;
   const folds = caches.get(log) ?? new Map<string, CachedFold>();
   caches.set(log, folds);
-  const name = cacheKey(session, info.createdAt);
-  const known = folds.get(name);
-  folds.delete(name);
+  const { incarnation } = info;
+  const known = folds.get(incarnation);
+  folds.delete(incarnation);
   // Concurrent steps end in any order. The newest state wins.
   const isLater = known === undefined || known.state.through <= fold.state.through;
-  folds.set(name, isLater ? fold : known);
+  folds.set(incarnation, isLater ? fold : known);
   for (const oldest of folds.keys()) {
     if (folds.size <= maxKept) break;
     folds.delete(oldest);
   }
-}
-
-/** Includes the creation time, because a session id may be used again after a deletion. */
-function cacheKey(session: SessionId, createdAt: number): string {
-  return `${createdAt} ${session}`;
 }
 
 /** Tracks where runs started and how they ended, which the fold does not store. */

@@ -5,7 +5,7 @@ import {
   sessionId,
   type TraceContext,
 } from '@millrace/core';
-import type { Log, SubmitResult } from '@millrace/log';
+import { type Log, type SessionFold, type SubmitResult, sessionStates } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import type { RunInput } from '../contract/run.ts';
@@ -71,19 +71,25 @@ interface OpenWork {
   readonly isRunnable: boolean;
 }
 
+interface FoldedWork {
+  readonly loop: LoopState;
+  readonly agent: string | undefined;
+}
+
+/** The log keeps this fold, so that a worker that polls reads only new records. */
+const workFold: SessionFold<FoldedWork> = {
+  initial: { loop: emptyLoopState, agent: undefined },
+  apply: (work, record) => {
+    const { fact } = record;
+    if (fact === undefined) return work;
+    const asked = fact.type === 'command_queued' ? agentIn(fact.command) : undefined;
+    return { loop: foldLoop(work.loop, record), agent: asked ?? work.agent };
+  },
+};
+
 /** Reads from the log whether somebody has to run a session, and with which agent. */
 export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWork> {
-  let loop: LoopState = emptyLoopState;
-  let agent: string | undefined;
-  for (let from = 0; ; ) {
-    const { records, through } = await log.read(session, { from });
-    for (const record of records) {
-      loop = foldLoop(loop, record);
-      if (record.fact?.type === 'command_queued') agent = agentIn(record.fact.command) ?? agent;
-    }
-    if (through <= from) break;
-    from = through;
-  }
+  const { loop, agent } = (await sessionStates(log).load(session, workFold)).value;
   const queued = activeCommands(loop.commands).map(({ command }) => command.type);
   // While a call waits for an approval, messages wait too.
   const waiting = loop.turn === undefined ? [] : ['message', 'compact'];

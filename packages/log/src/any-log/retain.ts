@@ -128,26 +128,21 @@ function newTurnRange(offset: number): TurnRange {
 
 /** How many sessions of a log the process remembers. */
 const maxRemembered = 10_000;
+/** By incarnation, which no other session of the log has. */
 const settledSessions = new WeakMap<Log, Map<string, number>>();
 
 /** The offset up to which an earlier call settled every turn. 0 if none did. */
 function settledThrough(log: Log, info: SessionInfo): number {
-  return Math.min(settledSessions.get(log)?.get(identityOf(info)) ?? 0, info.through);
+  return Math.min(settledSessions.get(log)?.get(info.incarnation) ?? 0, info.through);
 }
 
 function noteSettled(log: Log, info: SessionInfo, through: number): void {
   const known = settledSessions.get(log) ?? new Map<string, number>();
   settledSessions.set(log, known);
-  const key = identityOf(info);
-  known.delete(key);
-  known.set(key, through);
+  known.delete(info.incarnation);
+  known.set(info.incarnation, through);
   const [oldest] = known.keys();
   if (known.size > maxRemembered && oldest !== undefined) known.delete(oldest);
-}
-
-/** Distinguishes a session from a later one with the same id. */
-function identityOf({ session, createdAt }: SessionInfo): string {
-  return `${createdAt} ${session}`;
 }
 
 /**

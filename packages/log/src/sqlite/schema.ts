@@ -140,8 +140,8 @@ export function versionOf(
   return version;
 }
 
-/** Uses the current transaction if there is one. */
-function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): T {
+/** Runs work in a transaction. Uses the current transaction if there is one. */
+export function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): T {
   if (database.isTransaction) return work();
   database.exec(`BEGIN ${kind}`);
   try {

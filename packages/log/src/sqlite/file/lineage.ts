@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { counterJump, randomIncarnation } from '../../storage/incarnation.ts';
+import { inTransaction } from '../schema.ts';
 import type { HighWaterMark, Mark } from './high-water-mark.ts';
 
 /**
@@ -38,7 +39,7 @@ export function checkLineage(
   const now = readCounters(database);
   if (now.incarnation > none && !isFirst(now, mark) && rewindReason(database, mark) === undefined)
     return undefined;
-  return inTransaction(database, () => {
+  return inTransaction(database, 'IMMEDIATE', () => {
     // Another process may have done the same meanwhile.
     const latest = file.read();
     const counters = readCounters(database);
@@ -53,7 +54,7 @@ export function checkLineage(
 
 /** Gives the file a new incarnation, in a transaction of its own. */
 export function renewIncarnation(database: DatabaseSync, file: HighWaterMark): void {
-  inTransaction(database, () => startIncarnation(database, file, file.read()));
+  inTransaction(database, 'IMMEDIATE', () => startIncarnation(database, file, file.read()));
 }
 
 /** True for a file that was created a moment ago and has no mark yet. */
@@ -121,16 +122,4 @@ function readCounters(database: DatabaseSync): Counters {
     drivers: Number(drivers),
     sessions: Number(sessions),
   };
-}
-
-function inTransaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const value = work();
-    database.exec('COMMIT');
-    return value;
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
 }
