@@ -24,8 +24,9 @@ async function serve(port: number): Promise<{ server: Server; log: SqliteLog; po
 
 const texts = ({ items }: Pick<TaskSnapshot, 'items'>) =>
   items.flatMap(({ parts }) => parts.map((part) => ('text' in part ? part.text : part.kind)));
+/** The run has ended, too: recovery would fail a task whose restored log has an open run. */
 const hasAnswer = (text: string) => (snapshot: TaskSnapshot) =>
-  texts(snapshot).filter((said) => said === text).length === 2;
+  snapshot.state.run === undefined && texts(snapshot).filter((said) => said === text).length === 2;
 
 /** Collects events until the iteration ends, and returns the error. */
 async function readEvents(task: TaskHandle, into: AgentEvent[]): Promise<unknown> {
