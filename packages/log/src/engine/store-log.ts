@@ -160,9 +160,9 @@ export class StoreLog implements Log {
     // Another process may have deleted the session between the two reads, or restored a backup. The
     // records are then not valid.
     const later = await this.#requireSession(session);
-    if (later.made !== row.made) throw unknownSession(session);
     if (later.incarnation !== row.incarnation)
       throw rewoundError(session, incarnationText(row), incarnationText(later));
+    if (later.made !== row.made) throw unknownSession(session);
     // If the last records were removed, the page is empty and ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
