@@ -65,8 +65,8 @@ export interface Tool extends TypedTool {
   /** Validates the input. The problem text is written for the model. */
   validate(input: JsonValue): Promise<ValidationResult>;
   /**
-   * Runs the tool. It may be an async generator that yields progress texts. A throw becomes an
-   * error result.
+   * Runs the tool. This method may be an async generator that yields progress texts. If it throws,
+   * the call gets an error result.
    */
   execute(input: unknown, context: ToolContext): ToolExecution;
 }

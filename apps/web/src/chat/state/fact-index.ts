@@ -125,7 +125,10 @@ export interface CallFacts {
   };
 }
 
-/** Returns the facts that an event adds; undefined if the event is not about a call. */
+/**
+ * Returns what an event tells about a tool call. Returns undefined if the event changes nothing
+ * that is shown about a call.
+ */
 function callFactsOf(event: AgentEvent): CallFacts | undefined {
   switch (event.type) {
     case 'tool_execution_started': {
