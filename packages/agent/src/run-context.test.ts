@@ -173,7 +173,7 @@ describe('the idempotency key of a call', () => {
           keys.push(idempotencyKey);
           return execute();
         },
-        { replay: 'safe' },
+        { afterCrash: 'repeat' },
       );
     const hang = () => {
       started.resolve();

@@ -42,7 +42,7 @@ async function run({ agent }: Pick<TestAgent, 'agent'>, of: SessionId = session)
   for await (const event of going.events) {
     if (event.type !== 'approval_asked') continue;
     asked.push(event.name);
-    await going.approve(event.id);
+    await going.approve(event.toolCallId);
   }
   const result = await going.result;
   return { ...result, asked, results: resultsOf(result.items) };
@@ -186,7 +186,7 @@ describe('what may be done', () => {
     for await (const event of going.events) {
       if (event.type !== 'approval_asked') continue;
       if (++asked === 2) break;
-      await going.approve(event.id, { until: 'session' });
+      await going.approve(event.toolCallId, { until: 'session' });
     }
     expect(existsSync(join(built.cwd, 'b'))).toBe(true);
     await going.abort();

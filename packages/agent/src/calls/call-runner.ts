@@ -170,7 +170,7 @@ export class CallRunner {
     const { execution } = this.#callState(call) ?? {};
     const { tools } = this.#context.settings;
     const tool = tools.get(call.name);
-    const waits = execution?.isParked || (execution?.isLost && tool?.replay === 'safe');
+    const waits = execution?.isParked || (execution?.isLost && tool?.afterCrash === 'repeat');
     if (!waits || execution.child === undefined) return;
     const ready = await prepareCall(call, tools, this.#changedInput(call));
     if (ready.ok) await stopChild(ready, this.#context, this.#at);
@@ -230,7 +230,7 @@ export class CallRunner {
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    if (this.#callState(call)?.execution?.isLost && ready.tool.replay !== 'safe')
+    if (this.#callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return this.#reportUnknownOutcome(call);
     // The call was allowed before a client was asked to run it.
     if (this.#callState(call)?.isAwaited) return ready;

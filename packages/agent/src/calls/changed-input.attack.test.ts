@@ -135,7 +135,7 @@ async function answerTo(item: typeof request, input?: { readonly [key: string]: 
   for await (const event of run.events) {
     if (event.type === 'tool_call_ready') inputs.push(event.input);
     if (event.type !== 'approval_asked') continue;
-    await run.approve(event.id, input && { input: input as never });
+    await run.approve(event.toolCallId, input && { input: input as never });
   }
   const body = server.requests().at(-1)?.body;
   const sent = (typeof body === 'string' ? JSON.parse(body) : body) as { input: object[] };

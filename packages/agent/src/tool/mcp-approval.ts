@@ -21,7 +21,7 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
     input: approvalSchema,
     effects: 'external',
     // The provider makes the call only after it has received the answer.
-    replay: 'safe',
+    afterCrash: 'repeat',
     answers: 'openai.mcp_approval',
     summarize: ({ server_label, name, arguments: given, arguments_text: text }) =>
       `${server_label}: ${name} ${text ?? JSON.stringify(given)}`,

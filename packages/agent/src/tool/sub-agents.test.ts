@@ -84,7 +84,7 @@ async function answering(
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked.push(event);
-    await answer(event.id, event);
+    await answer(event.toolCallId, event);
   }
   return asked;
 }
@@ -165,9 +165,9 @@ describe('20.4: a question of a sub-agent', () => {
       return undefined;
     });
     await all.promise;
-    expect(new Set(waiting.map(({ id }) => id)).size).toBe(3);
+    expect(new Set(waiting.map(({ toolCallId: id }) => id)).size).toBe(3);
     expect((await snapshot(log, session)).asked).toHaveLength(3);
-    for (const { id, from } of waiting.toReversed()) {
+    for (const { toolCallId: id, from } of waiting.toReversed()) {
       const isTwo = JSON.stringify(from?.input) === '{"amount":2}';
       await (isTwo ? run.deny(id) : run.approve(id));
     }
@@ -232,7 +232,7 @@ describe('20.4: a question of a sub-agent', () => {
     for (const { lease } of await log.list()) expect(lease).toBeUndefined();
     // Without an answer, it parks again and asks nothing twice.
     expect((await agent.resume(session).result).stop.reason).toBe('parked');
-    const command = { type: 'approve', toolCallId: asked?.id ?? '' };
+    const command = { type: 'approve', toolCallId: asked?.toolCallId ?? '' };
     await log.submit(session, command, 'answer');
     expect(await agent.resume(session).result).toMatchObject({ text: 'All done.' });
     expect(refunded).toEqual([5]);
@@ -286,7 +286,7 @@ describe('20.4: a question of a sub-agent', () => {
       );
       expect(asked).toHaveLength(3);
       if (whileAsking === 'park') {
-        for (const { id } of asked)
+        for (const { toolCallId: id } of asked)
           await log.submit(session, { type: 'approve', toolCallId: id }, id);
         expect((await agent.resume(session).result).text).toBe('All done.');
       }
@@ -427,7 +427,7 @@ describe('20.6: usage of sub-agents', () => {
     const run = agent.run('Go', { session });
     const [asked] = await answering(run, () => undefined);
     expect(tokens((await run.result).usage)).toBe(1500);
-    await log.submit(session, { type: 'approve', toolCallId: asked?.id ?? '' }, 'k');
+    await log.submit(session, { type: 'approve', toolCallId: asked?.toolCallId ?? '' }, 'k');
     expect(tokens((await agent.resume(session).result).usage)).toBe(1500);
     expect(tokens((await eventsUsage(log)).usage)).toBe(3000);
   });

@@ -78,7 +78,7 @@ async function attack({ call: [name, input], rules = [], flip: change }: Attack)
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked++;
-    await run.approve(event.id);
+    await run.approve(event.toolCallId);
   }
   const parts = (await run.result).items.flatMap((item): readonly Part[] => item.parts);
   const [result] = parts.filter((part) => part.kind === 'tool_result');

@@ -50,7 +50,7 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
     input: schemaOf([first, ...others]),
     startsSession: true,
     // The run of the agent finds its own session and continues it.
-    replay: 'safe',
+    afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
