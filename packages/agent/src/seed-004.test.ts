@@ -164,7 +164,7 @@ describe('a tool is never executed before its arguments are complete', () => {
     expect(only(events, 'tool_call_rejected')).toMatchObject([
       { toolCallId: 'c', code: 'invalid' },
     ]);
-    const answer = provider.calls[1]?.request.items.at(-1)?.parts;
+    const answer = provider.requests[1]?.request.items.at(-1)?.parts;
     expect(answer).toMatchObject([{ kind: 'tool_result', toolCallId: 'c', isError: true }]);
     expect(result.text).toBe('Well.');
   });
@@ -364,7 +364,7 @@ describe('both views come from one stream', () => {
       [2, 1],
       [2, 2],
     ]);
-    expect(provider.calls.map(({ context }) => [context.item.turn, context.item.attempt])).toEqual(
+    expect(provider.requests.map(({ context }) => [context.item.turn, context.item.attempt])).toEqual(
       asked,
     );
     provider.assertUsedUp();

@@ -167,8 +167,8 @@ export interface ToolContext<Context = unknown> {
   update(text: string): void;
 }
 
-/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
-export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
+/** A call that the `approve` policy or a guardrail decides about. `name` narrows the type of `input`. */
+export type CheckedToolCall<Tools extends Tool = Tool> = Tools extends Tool
   ? {
       /** The name of the tool. */
       readonly name: Tools['name'];

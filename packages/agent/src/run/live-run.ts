@@ -21,7 +21,7 @@ import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
   ApproveOptions,
-  ClientResult,
+  ClientToolResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -201,7 +201,7 @@ export class LiveRun implements Run {
     return this.#commands.deny(call, options);
   }
 
-  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+  provideToolResult(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     return this.#commands.provideToolResult(call, result);
   }
 

@@ -104,7 +104,7 @@ describe('a distributed run', () => {
     const third = await advance(inOther(), { session, claim: claim(3), runId });
     await requestStep(inOther(), { session, epoch: third.epoch, turn: 2 });
     const { plan } = await advance(inOther(), { session, claim: claim(4), runId });
-    expect(plan).toMatchObject({ do: 'done', text: 'Fine.', isAsked: false });
+    expect(plan).toMatchObject({ do: 'done', text: 'Fine.', hasMoreInput: false });
     expect(await texts(log)).toEqual(['Look.', 'the door is fine', 'Fine.']);
   });
 
@@ -373,7 +373,7 @@ describe('calls', () => {
     const deny = { type: 'deny', toolCallId: toolCallId('c2'), reason: 'not that' } as const;
     await submitStep(agent, { session, command: deny, key: 'no' });
     const again = await hand.advance();
-    expect(again).toMatchObject({ do: 'calls', calls: [{ toolCallId: 'c2', isAsked: false }] });
+    expect(again).toMatchObject({ do: 'tool_calls', toolCalls: [{ toolCallId: 'c2', needsApproval: false }] });
     await hand.calls(again);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
     expect((await texts(log)).slice(1)).toEqual([

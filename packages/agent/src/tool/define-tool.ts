@@ -9,7 +9,7 @@ import type { BuiltInTool } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '../contract/tool.ts';
-import type { CallEvent, ResultEvent } from '../contract/typed-tools.ts';
+import type { ToolCallEvent, ToolResultEvent } from '../contract/typed-tools.ts';
 import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
@@ -94,12 +94,12 @@ export interface DefinedTool<
   /**
    * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
    */
-  isCall(event: AgentEvent): event is CallEvent<Name, Input>;
+  isCall(event: AgentEvent): event is ToolCallEvent<Name, Input>;
   /**
    * True if the event is a result of this tool without an error. Narrows the type of
    * `event.part.value`.
    */
-  isResult(event: AgentEvent): event is ResultEvent<Name, Value>;
+  isResult(event: AgentEvent): event is ToolResultEvent<Name, Value>;
 }
 
 /**

@@ -33,7 +33,7 @@ import {
 import { wireItem, wirePart, wireSettledItem } from '../codec/encode.ts';
 import { covers, fact, settledItem, unknownFact } from '../codec/fact.ts';
 import type { ExecutionId, SessionId } from '../ids.ts';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import type { PartKind } from '../protocol/part.ts';
 import type {
   AgentEvent,
@@ -53,7 +53,7 @@ export function encodeEvent(event: AgentEvent): string {
 /**
  * Decodes an event from one line of JSON. Throws `DecodeError` with the path of the first wrong field.
  */
-export function decodeEvent(text: string, limits: Partial<Limits> = {}): AgentEvent {
+export function decodeEvent(text: string, limits: Partial<ContentLimits> = {}): AgentEvent {
   return decodeText('an event', text, event, limits);
 }
 
