@@ -11,7 +11,7 @@ import type {
   RestoreOptions,
   SettleOptions,
   SubmitResult,
-  SubmittedCommand,
+  FoundCommand,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
@@ -141,7 +141,7 @@ export class StoreLog implements Log {
     return submit(this.#context, session, command, key);
   }
 
-  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+  async findCommand(session: SessionId, key: string): Promise<FoundCommand | undefined> {
     this.#assertOpen();
     assertSessionId(session);
     assertCommandKey(key, session);

@@ -65,8 +65,10 @@ export class FactIndex {
   #noteCall(event: AgentEvent): boolean {
     if (event.type === 'aborted') return this.#noteStop();
     const facts = callFactsOf(event);
-    if (facts === undefined || !('id' in event) || event.id === undefined) return false;
-    this.#calls.set(event.id, { ...this.#calls.get(event.id), ...facts });
+    if (facts === undefined || !('toolCallId' in event)) return false;
+    const { toolCallId } = event;
+    if (toolCallId === undefined) return false;
+    this.#calls.set(toolCallId, { ...this.#calls.get(toolCallId), ...facts });
     return true;
   }
 
