@@ -75,7 +75,8 @@ function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
     if (version === 4 || type === fileTypes.submodule) {
       const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
-      previous = keptLength === 0 ? added : Buffer.concat([previous.subarray(0, keptLength), added]);
+      previous =
+        keptLength === 0 ? added : Buffer.concat([previous.subarray(0, keptLength), added]);
     }
     if (type === fileTypes.submodule) found.push(previous.toString('utf8'));
     else if (type !== fileTypes.file && type !== fileTypes.link) return undefined;

@@ -48,7 +48,7 @@ function extension(name: string, content: Buffer): Buffer {
 
 function numbers(...values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 * values.length);
-  values.forEach((value, index) => bytes.writeUInt32BE(value, 4 * index));
+  for (const [at, value] of values.entries()) bytes.writeUInt32BE(value, 4 * at);
   return bytes;
 }
 
@@ -112,12 +112,19 @@ function blocks(): Buffer {
   const second = shortEntry(3, target, name.length, submodule);
   const table = numbers(1, 12, 1, 12 + first.length, 1);
   const size = 12 + first.length + second.length;
-  return withEnd(index([first, second], { version: 4, extensions: [extension('IEOT', table)] }), size);
+  return withEnd(
+    index([first, second], { version: 4, extensions: [extension('IEOT', table)] }),
+    size,
+  );
 }
 
 /** A table of entries that only threads find, because the end of the entries is somewhere else. */
 function otherEnd(): Buffer {
-  const [hidden, second, plain] = [entry(target), entry('b', { mode: file }), entry('c', { mode: file })];
+  const [hidden, second, plain] = [
+    entry(target),
+    entry('b', { mode: file }),
+    entry('c', { mode: file }),
+  ];
   const start = 12 + 62;
   const table = extension('IEOT', numbers(1, start, 1, start + hidden.length, 1));
   const inner = Buffer.concat([hidden, second, table]);
@@ -194,6 +201,41 @@ const identity = '-c user.name=a -c user.email=a@b';
 const hidden = `git init -q ${target}; git -C ${target} config core.fsmonitor "$PWD/evil.sh"; git -C ${target} ${identity} commit -q --allow-empty -m x`;
 
 describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
+  test.for([
+    [
+      'the index',
+      `echo ${index([entry(target)]).toString('base64')} | base64 -d > store/git/index`,
+    ],
+    ['the settings', 'git config -f store/git/config core.fsmonitor "$PWD/evil.sh"'],
+    [
+      'the folder',
+      'mv store old; cp -r old store; git config -f store/git/config core.fsmonitor "$PWD/evil.sh"',
+    ],
+  ] as const)(
+    '18.65: attack: %s of a repository whose .git is a link',
+    async ([, attack], context) => {
+      const { workspace, outside, run, write } = await attackAgent(user, context);
+      write(workspace, { 'evil.sh': `#!/bin/sh\ntouch '${outside}/ran'\n`, 'a.txt': 'a' });
+      execFileSync('chmod', ['755', join(workspace, 'evil.sh')]);
+      const owner = execFileSync('stat', ['-c', '%u:%g', workspace], { encoding: 'utf8' }).trim();
+      execFileSync('git', ['init', '-q'], { cwd: workspace });
+      execFileSync('sh', ['-c', 'mkdir store; mv .git store/git; ln -s store/git .git'], {
+        cwd: workspace,
+      });
+      if (process.getuid?.() === 0) execFileSync('chown', ['-hR', owner, workspace]);
+      const safe =
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'";
+      const said = await run([safe, hidden, attack].join('\n'));
+      try {
+        const words = ['-c', 'safe.directory=*', 'status'];
+        execFileSync('git', words, { cwd: workspace, stdio: 'ignore' });
+      } catch {
+        // Git refuses the index. The trace in `outside` counts.
+      }
+      expect(readdirSync(outside), said).toEqual([]);
+    },
+  );
+
   test.for(attacks)('18.63: attack: $title hides a submodule', async (attack, context) => {
     const { workspace, outside, run, write } = await attackAgent(user, context);
     write(workspace, { 'evil.sh': `#!/bin/sh\ntouch '${outside}/ran'\n`, 'a.txt': 'a' });
@@ -204,8 +246,7 @@ describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
     const files = Object.entries(attack.files(workspace)).map(
       ([path, bytes]) => `echo ${bytes.toString('base64')} | base64 -d > ${path}`,
     );
-    const safe =
-      "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'";
+    const safe = "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'";
     const said = await run([safe, hidden, attack.before ?? '', ...files].join('\n'));
     try {
       const cwd = join(workspace, attack.in ?? '.');

@@ -60,7 +60,9 @@ describe.for(sandboxUsers)('as %s', (user) => {
       await agent.run(attack);
       const left = readdirSync(agent.workspace, { recursive: true, encoding: 'utf8' });
       const found = left.filter((path) => path === name || path.startsWith(`${name}/`));
-      expect(found.filter((path) => path.includes('/') || !['modules', 'worktrees'].includes(path))).toEqual([]);
+      expect(
+        found.filter((path) => path.includes('/') || !['modules', 'worktrees'].includes(path)),
+      ).toEqual([]);
     },
   );
 
