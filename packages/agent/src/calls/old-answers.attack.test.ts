@@ -194,7 +194,8 @@ test.for(['wait', 'park'] as const)(
     const run = stage.agent.run('Go', { session });
     await stage.until('approval_asked');
     const [asked = expect.fail()] = await readPendingApprovals(stage.log, session);
-    const now = whileAsking === 'park' ? (await stage.end(run), stage.agent.resume(session)) : run;
+    if (whileAsking === 'park') await stage.end(run);
+    const now = whileAsking === 'park' ? stage.agent.resume(session) : run;
     await now.approve(asked);
     await stage.end(now);
     expect(ran).toEqual([asked.input]);

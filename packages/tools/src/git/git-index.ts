@@ -13,9 +13,12 @@ const fileTypes = {
 
 /**
  * Extensions that change no entries. `link` (a split index, whose other entries are in another
- * file) and `sdir` (folders whose entries are in objects) are not among them.
+ * file) and `sdir` (folders whose entries are in objects) are not among them. `NAME` is of libgit2, and
+ * git ignores it.
  */
-const harmlessExtensions: ReadonlySet<string> = new Set('TREE REUC UNTR FSMN EOIE IEOT'.split(' '));
+const harmlessExtensions: ReadonlySet<string> = new Set(
+  'TREE REUC NAME UNTR FSMN EOIE IEOT'.split(' '),
+);
 
 /**
  * Returns why the index of a repository is a risk, or undefined if it lists only files and links. A
