@@ -170,12 +170,33 @@ async function enter(at: Folder, name: string): Promise<Folder> {
   try {
     return await at.enter(name);
   } catch (error) {
-    const path = at.pathOf(name);
-    const entry = await lstat(path);
-    if (!entry.isDirectory()) throw error;
-    await chmod(path, (entry.mode & 0o777) | 0o700);
+    if (!(await permitOwner(at.pathOf(name)))) throw error;
     return at.enter(name);
   }
+}
+
+/** Gives the owner all rights to a folder. Returns false if it is no folder. */
+async function permitOwner(folder: string): Promise<boolean> {
+  const entry = await lstat(folder);
+  if (!entry.isDirectory()) return false;
+  await chmod(folder, (entry.mode & 0o777) | 0o700);
+  return true;
+}
+
+/** Renames an entry. Returns undefined if it does not exist. A command can make its folder read-only. */
+async function renameIn(at: Folder, name: string): Promise<string | undefined> {
+  const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
+  const attempt = () => rename(at.pathOf(name), at.pathOf(away));
+  const failure = await attempt().then(
+    () => undefined,
+    ({ code = '' }: NodeJS.ErrnoException) => code,
+  );
+  if (failure === 'ENOENT') return undefined;
+  if (failure !== undefined) {
+    await permitOwner(at.pathOf('.'));
+    await attempt();
+  }
+  return away;
 }
 
 /**
@@ -194,13 +215,8 @@ async function removeRisk(root: string, { folder, names, why }: Risk): Promise<s
       opened.push(at);
     }
     for (const name of names) {
-      const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
-      const isMoved = await rename(at.pathOf(name), at.pathOf(away)).then(
-        () => true,
-        (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : false),
-      );
-      if (isMoved === true) renamed.push(`${name} to ${away}`);
-      if (isMoved === false) throw new Error('it cannot be renamed');
+      const away = await renameIn(at, name);
+      if (away !== undefined) renamed.push(`${name} to ${away}`);
     }
     return `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because git would run programs of a repository that the command created: ${why}. Tell the user`;
   } catch {

@@ -185,6 +185,24 @@ const attacks: readonly Attack[] = [
     in: 'known',
   },
   {
+    title: '18.73: a folder that cannot be changed',
+    commands: [`${hidden('sub')}; ${add('sub')}; chmod 0555 sub`],
+  },
+  {
+    title: '18.74: a bare folder that cannot be changed',
+    commands: [
+      `git init -q --bare sub; git config -f sub/config core.bare false; git config -f sub/config core.worktree .; git config -f sub/config ${evil}; chmod 0555 sub`,
+    ],
+    in: 'sub',
+  },
+  {
+    title: '18.75: an index that cannot be changed',
+    commands: [
+      `mkdir a; git init -q a/sub; (cd a/sub; ${commit}); ${add('a/sub')}`,
+      `cd a/sub; ${hidden('node_modules/x')}; ${add('node_modules/x')}; chmod 0555 node_modules/x`,
+    ],
+  },
+  {
     title: 'a commondir through a link',
     commands: [
       `${hidden('node_modules/x')}; mkdir node_modules/deep; git init -q --bare sub; git -C sub config core.bare false; git -C sub config core.worktree ..; ln -s ../node_modules/deep sub/link; mkdir sub/x; mv node_modules/x/.git node_modules/y; echo 'link/../y' > sub/commondir; git init -q --bare sub/y`,
