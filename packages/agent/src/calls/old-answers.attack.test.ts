@@ -9,7 +9,7 @@ import {
 import { exportSession, importSession, memoryLog } from '@millrace/log';
 import { expect, test } from 'vitest';
 import type { Approval } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { toolGuardrail } from '../guardrails/define-guardrail.ts';
 import { readPendingApprovals } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
@@ -23,10 +23,10 @@ import { subAgent } from '../tool/agent-tools.ts';
 const c1 = toolCallId('c1');
 
 /** A session whose call waits for an answer. The policy can change later. */
-async function parked(replay: 'safe' | 'never' = 'never') {
+async function parked(afterCrash: 'repeat' | 'fail' = 'fail') {
   const ran: unknown[] = [];
   const rules: { decision: Approval } = { decision: 'ask' };
-  const rm = tool('rm', async (input) => ran.push(input), { replay });
+  const rm = tool('rm', async (input) => ran.push(input), { afterCrash });
   const stage = createTestAgent([answer(call('c1', 'rm', {})), 'Done.', 'Done.'], {
     ...{ tools: [rm], whileAsking: 'park', approve: () => rules.decision },
   });
@@ -49,7 +49,7 @@ test('attack: an answer does not override a policy that denies by now', async ()
 });
 
 test('attack: a call that was interrupted is decided on again', async () => {
-  const { log, ran, rules, end, agent } = await parked('safe');
+  const { log, ran, rules, end, agent } = await parked('repeat');
   const at = { turn: 1, attempt: 1 };
   const started = { toolCallId: c1, name: 'rm', executionId: 'x' as never, summary: '' };
   const fact: Fact = { type: 'tool_execution_started', ...started };
@@ -154,7 +154,7 @@ test.for(['a, then its question', 'its question, then a'] as const)(
   async (order) => {
     const ran: unknown[] = [];
     const rm = tool('rm', async (input) => ran.push(input));
-    const check = ({ call: { toolCallId: id } }: PendingCall) =>
+    const check = ({ call: { toolCallId: id } }: CheckedToolCall) =>
       id === 'a' ? { verdict: 'change' as const, to: { all: true, note: '[masked]' } } : 'pass';
     const calls = [call('a', 'rm', { all: true }), call('a/changed', 'rm', { file: 'b' })];
     const script = answer(...(order.startsWith('a') ? calls : calls.toReversed()));
