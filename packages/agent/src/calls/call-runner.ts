@@ -279,8 +279,13 @@ export class CallRunner {
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
-  #isRepeated({ toolCallId }: ToolCallPart): boolean {
-    return isRepeatedCallId(this.#context.journal.state, toolCallId);
+  /** Whether an answer could be about another call: one with the same id, or one of a sub-agent. */
+  #isRepeated(call: ToolCallPart): boolean {
+    const { toolCallId } = call;
+    const { isAsked = false, question } = this.#questionState(call) ?? {};
+    const about = this.#changeOf(call) === undefined ? undefined : toolCallId;
+    const isOther = isAsked && question?.of !== about;
+    return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
   /** The state of a call according to the log. */
