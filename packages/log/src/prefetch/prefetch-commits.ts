@@ -44,10 +44,24 @@ interface CommitOptions {
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
+/** How many of the next jobs fit into one transaction. A job without a known session counts as one. */
+function countThatFit(jobs: readonly CommitJob[]): number {
+  const most = Math.min(jobs.length, maxJobsPerTransaction);
+  if (most <= maxSessionsPerTransaction) return most;
+  const sessions = new Set<unknown>();
+  for (let count = 0; count < most; count++) {
+    sessions.add(jobs[count]?.session ?? count);
+    if (sessions.size > maxSessionsPerTransaction) return count;
+  }
+  return most;
+}
+
 const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
 
-/** Limits the duration of a transaction and the number of its locks. */
-const maxJobsPerTransaction = 1024;
+/** Limits the duration of a transaction. Several appends to one session become one row. */
+const maxJobsPerTransaction = 16_384;
+/** Limits the number of locks of a transaction. */
+const maxSessionsPerTransaction = 1024;
 
 /**
  * A commit queue for stores that answer asynchronously. It runs the work of all sessions of this
@@ -127,7 +141,7 @@ export class PrefetchCommitQueue implements CommitQueue {
     this.#scheduledMs = undefined;
     if (this.#running !== undefined) return;
     this.#lastAt = this.#options.clock.now();
-    const jobs = this.#jobs.splice(0, maxJobsPerTransaction);
+    const jobs = this.#jobs.splice(0, countThatFit(this.#jobs));
     if (jobs.length === 0) return;
     this.#running = this.#commit(jobs).finally(() => {
       this.#running = undefined;
