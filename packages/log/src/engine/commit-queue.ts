@@ -184,8 +184,7 @@ export class GroupCommit implements CommitQueue {
     } finally {
       this.#noteEnd(startedAt);
     }
-    for (let index = 0; index < jobs.length; index++)
-      this.#answer(jobs[index], outcomes[index]);
+    for (let index = 0; index < jobs.length; index++) this.#answer(jobs[index], outcomes[index]);
   }
 
   #answer(job: CommitJob | undefined, outcome: JobOutcome | undefined): void {

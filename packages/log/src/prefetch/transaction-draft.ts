@@ -124,8 +124,7 @@ export class TransactionDraft implements StoreTransaction {
   #draft(session: SessionId): SessionDraft {
     const known = this.#sessions.get(session);
     if (known !== undefined) return known;
-    if (!this.#fetched.sessions.has(session))
-      throw new NotFetched({ what: 'session', session });
+    if (!this.#fetched.sessions.has(session)) throw new NotFetched({ what: 'session', session });
     const draft = new SessionDraft(session, this.#fetched.sessions.get(session), this.blobChanges);
     this.#sessions.set(session, draft);
     return draft;
