@@ -43,7 +43,7 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
 }
 
-/** True for text of a stream. Whoever appends it goes on without waiting for the commit. */
+/** True for text of a stream. Its writer does not wait for the commit. */
 export function isStreamText(drafts: readonly DraftRecord[]): boolean {
   return drafts.length > 0 && drafts.every(({ delta }) => delta?.type === 'append_text');
 }
