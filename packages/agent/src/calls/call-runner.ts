@@ -8,7 +8,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
-import { halted, raceAbort } from '../abortable.ts';
+import { abort, halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -46,7 +46,7 @@ export class CallRunner {
   readonly #limiter: ConcurrencyLimiter;
   /** Stops the running tools, with the run or with the attempt. */
   readonly #stop = new AbortController();
-  readonly #onAbort = () => this.#stop.abort();
+  readonly #onAbort = () => abort(this.#stop);
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
@@ -178,7 +178,7 @@ export class CallRunner {
 
   /** Stops the running tools and waits for them. */
   async halt(): Promise<void> {
-    this.#stop.abort();
+    abort(this.#stop);
     this.#context.signal.removeEventListener('abort', this.#onAbort);
     await this.settled();
   }

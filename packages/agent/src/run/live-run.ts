@@ -14,6 +14,7 @@ import {
   toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
+import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
@@ -57,6 +58,8 @@ interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: readonly Item[] | undefined;
   readonly signal: AbortSignal | undefined;
+  /** True if the session id was created for this run. Default: false. */
+  readonly isNew?: boolean | undefined;
   /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
   /** The trace of a run that starts here. */
@@ -218,7 +221,7 @@ export class LiveRun implements Run {
       parent?.checkPrices(this.#settings.providers);
       const { signal } = this.#options;
       const { driver: opened, from } = await openSession(this.#settings, this.session, {
-        ...{ parent, signal },
+        ...{ parent, signal, isNew: this.#options.isNew === true },
       });
       driver = opened;
       this.#epoch.resolve(driver.epoch);
@@ -228,7 +231,7 @@ export class LiveRun implements Run {
       result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
-      this.#ended.abort();
+      abort(this.#ended);
       this.#epoch.resolve(undefined);
       await driver?.release().catch(() => {});
     }
@@ -248,7 +251,7 @@ export class LiveRun implements Run {
     this.#parks = () => context.settings.whileAsking === 'park';
     this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
-      abort: () => this.#stop.abort(),
+      abort: () => abort(this.#stop),
       flushCommands: () => this.#commands.flush(journal),
     });
     this.#onRecord = (record) => loop.onRecord(record);
@@ -277,9 +280,9 @@ export class LiveRun implements Run {
     } finally {
       leave();
       this.#commands.close();
-      this.#stop.abort();
+      abort(this.#stop);
       await loop.halt();
-      this.#ended.abort();
+      abort(this.#ended);
       await listening;
       keepSession(this.#settings.log, driver, journal);
     }
@@ -296,7 +299,7 @@ export class LiveRun implements Run {
     const why = () => runLeft(this.session, this.id);
     const lose = () => this.#fail(journal, why());
     const onLeave = () => {
-      this.#leaving.abort();
+      abort(this.#leaving);
       const cancel = this.#settings.clock.after(leaveGraceMs, lose);
       void loop.leave(why()).then(lose).finally(cancel);
     };
@@ -307,8 +310,8 @@ export class LiveRun implements Run {
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
     // First, so that sub-agents leave their sessions for the next process instead of aborting.
-    this.#leaving.abort();
-    this.#stop.abort();
+    abort(this.#leaving);
+    abort(this.#stop);
   }
 
   /** True if this is the run of a sub-agent whose session was started by an earlier process or run. */
@@ -455,11 +458,11 @@ export class LiveRun implements Run {
   /** A signal that is already aborted stops the run before the first request. */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
-    const abort = async () => {
+    const stop = async () => {
       if (!this.#leaving.signal.aborted) await this.abort(textOfError(signal?.reason));
     };
-    const onAbort = () => void abort().catch(() => {});
-    if (signal?.aborted) await abort();
+    const onAbort = () => void stop().catch(() => {});
+    if (signal?.aborted) await stop();
     signal?.addEventListener('abort', onAbort);
     return () => signal?.removeEventListener('abort', onAbort);
   }

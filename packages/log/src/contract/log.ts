@@ -84,6 +84,11 @@ export interface Driver {
   readonly epoch: number;
   /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
   readonly incarnation: string;
+  /**
+   * The offset of the session's last record when the driver was opened. A caller that has the records
+   * up to it need not read them. Default: unknown.
+   */
+  readonly openedThrough?: number | undefined;
   /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**

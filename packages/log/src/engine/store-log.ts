@@ -99,6 +99,7 @@ export class StoreLog implements Log {
         return held;
       },
       {
+        session,
         // The driver is registered synchronously. A log that is closed right after the commit can
         // then return its lease.
         onCommitted: (held) => {
