@@ -8,6 +8,7 @@ import { ModelRows, SharedRows } from './model-rows.ts';
 import { ModelStore } from './model-store.ts';
 import { type HttpService, Network } from './network.ts';
 import type { Plant } from './plants.ts';
+import { RowWatch } from './row-watch.ts';
 import { agentName, simulatedAgent, type ToolRun } from './simulated-agent.ts';
 import { Machine, type World } from './world.ts';
 
@@ -58,6 +59,9 @@ export class Cluster {
       keepsIncarnation: plant === 'B',
       rows: () => this.rows.state,
     });
+    const { disk, rows, chaos: machine } = this;
+    const watch = new RowWatch({ world, disk, rows, machine });
+    rows.onWrite = (table, row) => watch.onWrite(table, row);
     this.servers = Array.from({ length: serverCount }, (_, n) => new Machine(`server-${n + 1}`));
     this.clients = Array.from({ length: clientCount }, (_, n) => new Machine(`client-${n + 1}`));
     for (const machine of this.servers) this.start(machine);

@@ -28,6 +28,14 @@ export class LeaseWatch {
     this.#leases.clear();
   }
 
+  /** True if a driver that runs has renewed its lease lately, by the true time. */
+  isDriven(session: SessionId): boolean {
+    const known = this.#leases.get(session);
+    if (known === undefined || known.machine.start !== known.start) return false;
+    const { now } = this.#world;
+    return known.machine.pausedUntil <= now && now - known.renewedAt < leaseMs / 2;
+  }
+
   /** Compares the sessions before and after a commit of the machine. */
   compare(machine: Machine, before: StoreState, after: StoreState): void {
     for (const [session, { row }] of after.sessions) {

@@ -15,6 +15,8 @@ import type { Machine, World } from './world.ts';
 export class SharedRows {
   state: RowsState = new Map();
   writes = 0;
+  /** Called after each write. */
+  onWrite: (table: Table, row: Row) => void = () => {};
 }
 
 interface RowsOptions {
@@ -113,6 +115,7 @@ export class ModelRows implements Rows {
 
   #store(table: Table, row: Row): Row {
     this.#replace(table, new Map(this.#table(table)).set(row.id, row));
+    this.#options.shared.onWrite(table, row);
     return row;
   }
 

@@ -139,7 +139,7 @@ class Workload {
 
   /** Follows a task and sends messages to it. */
   #follow(machine: Machine, handle: TaskHandle): void {
-    handle.subscribe(() => {});
+    handle.subscribe(() => this.#onChange(machine, handle));
     this.handles.push(handle);
     const count = this.#random.between(1, 3);
     this.#run(machine, async () => {
@@ -151,6 +151,17 @@ class Workload {
         this.sent.push({ task: handle.id, text, ackedAt, offset });
       }
     });
+  }
+
+  /** A stream ends with its task. The application opens it again, because a message resumes the task. */
+  #onChange(machine: Machine, handle: TaskHandle): void {
+    const { world, disk } = this.#cluster;
+    if (handle.snapshot().connection.state !== 'ended') return;
+    const session = sessionId(handle.id);
+    const { openWork = [] } = disk.state.sessions.get(session)?.row ?? {};
+    if (openWork.length > 0 && disk.leases.isDriven(session))
+      world.fail(`Task ${handle.id}: the stream of ${machine.name} ended during a run`);
+    world.schedule(machine, 1000, 'reconnects', () => handle.reconnect());
   }
 
   /** Repeats a request until it succeeds. The key makes repeats safe. */
