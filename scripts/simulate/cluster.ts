@@ -2,8 +2,10 @@ import { type Client, createClient } from '@millrace/client';
 import { type Batch, encodeRecord, type LogRecord } from '@millrace/core';
 import { type Driver, type Log, systemClock } from '@millrace/log';
 import { storeLog } from '@millrace/log/store';
-import { createServer } from '@millrace/server';
+import { createServer, RowsError } from '@millrace/server';
+import { ConnectionLost, DatabaseServer } from './database.ts';
 import { Disk } from './disk.ts';
+import { postgresModelLog } from './model-postgres.ts';
 import { ModelRows, SharedRows } from './model-rows.ts';
 import { ModelStore } from './model-store.ts';
 import { type HttpService, Network } from './network.ts';
@@ -48,10 +50,12 @@ export class Cluster {
   readonly told: ToldRecord[] = [];
   /** The first commit with all tasks. Earlier ones are not restored. */
   firstCommit: number | undefined;
+  /** The database server. Undefined if the store is a file. */
+  readonly database: DatabaseServer | undefined;
   readonly #plant: Plant | undefined;
   readonly #services = new Map<Machine, HttpService>();
 
-  constructor({ world, plant }: ClusterOptions) {
+  constructor({ world, plant, store }: ClusterOptions) {
     this.world = world;
     this.#plant = plant;
     this.network = new Network(world);
@@ -59,7 +63,8 @@ export class Cluster {
       keepsIncarnation: plant === 'B',
       rows: () => this.rows.state,
     });
-    const { disk, rows, chaos: machine } = this;
+    const { disk, rows, network, chaos: machine } = this;
+    if (store === 'postgres') this.database = new DatabaseServer(world, network, disk);
     const watch = new RowWatch({ world, disk, rows, machine });
     rows.onWrite = (table, row) => watch.onWrite(table, row);
     this.servers = Array.from({ length: serverCount }, (_, n) => new Machine(`server-${n + 1}`));
@@ -87,12 +92,13 @@ export class Cluster {
   }
 
   /**
-   * Stops all servers, puts an earlier state of the store back, and starts them again. The rows are
-   * put back with it, or stay as they are.
+   * Puts an earlier state of the store back. A database server is stopped for it, and otherwise all
+   * servers. The rows are put back with it, or stay as they are.
    */
   restore(commits: number, afterMs: number, options: { readonly withRows: boolean }): void {
     if (this.firstCommit === undefined || commits < this.firstCommit) return;
-    for (const machine of this.servers) this.restart(machine, afterMs);
+    if (this.database !== undefined) this.database.restart(afterMs);
+    else for (const machine of this.servers) this.restart(machine, afterMs);
     const rows = this.disk.rewind(commits);
     if (options.withRows && rows !== undefined) this.rows.state = rows;
   }
@@ -133,6 +139,9 @@ export class Cluster {
   }
 
   #openLog(machine: Machine): Log {
+    const { database } = this;
+    const measuresClockOnce = this.#plant === 'C';
+    if (database !== undefined) return postgresModelLog({ database, machine, measuresClockOnce });
     const store = new ModelStore(this.world, this.disk, machine);
     // With a `clock`, the log judges leases by the time of day. That is the fault C of before.
     return storeLog(store, this.#plant === 'C' ? { clock: systemClock } : {});
@@ -140,7 +149,8 @@ export class Cluster {
 
   /** Sends a request to the store of the rows. */
   async #askStore<T>(machine: Machine, work: () => T): Promise<T> {
-    const { world } = this;
+    const { world, database } = this;
+    if (database !== undefined) return askDatabase(database, machine, work);
     await world.sleep(machine, world.random.next() * 3, 'asks the rows');
     try {
       return work();
@@ -154,6 +164,23 @@ export class Cluster {
     const { offset } = record;
     this.world.note(`told ${session} ${text}`);
     this.told.push({ session, offset, at: this.world.now, text });
+  }
+}
+
+/** Sends a request for rows to the database. A lost connection is an error of the storage. */
+async function askDatabase<T>(
+  database: DatabaseServer,
+  machine: Machine,
+  work: () => T,
+): Promise<T> {
+  const connection = database.connect(machine);
+  try {
+    return await connection.ask<T>('rows', (answer) => answer(work));
+  } catch (error) {
+    if (!(error instanceof ConnectionLost)) throw error;
+    throw new RowsError('storage', 'Cannot reach the database of the simulation');
+  } finally {
+    connection.close();
   }
 }
 

@@ -75,8 +75,7 @@ export class Disk {
     this.crashAt.delete(machine);
     if (crash !== 'before') {
       this.leases.compare(machine, this.state, state);
-      this.#states.push(state);
-      this.#rows.push(this.#options.rows());
+      this.advance(state);
       this.#world.note(`${machine.name} commits ${this.commits}`);
       for (const listeners of this.#listeners.values())
         for (const listener of listeners) listener(machine);
@@ -84,6 +83,12 @@ export class Disk {
     if (crash === undefined) return;
     this.#world.crash(machine);
     throw new CrashedError(`${machine.name} crashed ${crash} a commit`);
+  }
+
+  /** Stores a state without a commit of a program, for numbers that are never given back. */
+  advance(state: StoreState): void {
+    this.#states.push(state);
+    this.#rows.push(this.#options.rows());
   }
 
   /** Calls the listener after each commit, until the machine crashes. */
@@ -109,8 +114,7 @@ export class Disk {
     this.rewinds.push({ at: this.#world.now, through });
     this.leases.forget();
     const { keepsIncarnation } = this.#options;
-    this.#states.push(keepsIncarnation ? state : withIncarnation(state, randomIncarnation()));
-    this.#rows.push(this.#options.rows());
+    this.advance(keepsIncarnation ? state : withIncarnation(state, randomIncarnation()));
     return rows;
   }
 }

@@ -64,11 +64,14 @@ export function injectFault(cluster: Cluster, fault: Fault): void {
   const { world, network, disk, servers, clients } = cluster;
   const { ms, amount } = fault;
   const server = pick(servers, fault.target);
+  const { database } = cluster;
   const all = [...servers, ...clients];
+  const linked = database === undefined ? all : [...servers, database.machine, ...clients];
   const until = world.now + ms;
   world.note(`fault ${describeFault(fault)}`);
   switch (fault.kind) {
     case 'crash':
+      if (database !== undefined && amount < 0.3) return database.restart(ms);
       return cluster.restart(server, ms);
     case 'crashAtCommit':
       return armCrash(cluster, server, fault);
@@ -80,8 +83,9 @@ export function injectFault(cluster: Cluster, fault: Fault): void {
       pick(all, fault.target).clockErrorMs += stepsMs[fault.other % stepsMs.length] ?? 0;
       return;
     case 'partition':
-      return network.partition(pick(all, fault.target), pick(all, fault.other), ms);
+      return network.partition(pick(linked, fault.target), pick(linked, fault.other), ms);
     case 'cut':
+      database?.cut(pick(all, fault.target));
       return network.cut(pick(all, fault.target));
     case 'slowNetwork':
       network.slowUntil = until;

@@ -52,7 +52,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   const world = new World(scheduleSeed, { keepTrace });
   const restore = installGlobals(world, idSeed);
   try {
-    const cluster = new Cluster({ world, store: options.store ?? 'sqlite', plant });
+    const cluster = new Cluster({ world, store: options.store ?? (seed % 2 === 0 ? 'sqlite' : 'postgres'), plant });
     const load = new Workload(cluster, new Randomness(loadSeed));
     for (const fault of faults)
       world.scheduleAt(cluster.chaos, fault.at, describeFault(fault), () =>
