@@ -42,7 +42,9 @@ function readArgs() {
   const flag = { type: 'boolean' } as const;
   try {
     const numbers = { seeds: value, seed: value, jobs: value, faults: value };
-    return parseArgs({ options: { ...numbers, store: value, plant: value, trace: flag, help: flag } });
+    return parseArgs({
+      options: { ...numbers, store: value, plant: value, trace: flag, help: flag },
+    });
   } catch {
     return exitWithUsage();
   }
@@ -78,8 +80,20 @@ async function runShare(share: Share): Promise<{ totals: Totals; failed: number 
 }
 
 /** Runs seeds in another process. */
-async function startShare({ first, count, store }: Share): Promise<{ totals: Totals; failed: number }> {
-  const args = ['--seed', first, '--seeds', count, '--jobs', 1, ...(store ? ['--store', store] : [])];
+async function startShare({
+  first,
+  count,
+  store,
+}: Share): Promise<{ totals: Totals; failed: number }> {
+  const args = [
+    '--seed',
+    first,
+    '--seeds',
+    count,
+    '--jobs',
+    1,
+    ...(store ? ['--store', store] : []),
+  ];
   const child = fork(fileURLToPath(import.meta.url), args.map(String));
   let answer: { totals: Totals; failed: number } | undefined;
   child.on('message', (message) => {
@@ -128,7 +142,10 @@ async function runAll(share: Share, jobs: number): Promise<boolean> {
     `${seeds} seeds in ${seconds.toFixed(1)} s; ${sum((totals) => totals.steps)} steps, ${sum((totals) => totals.faults)} faults, ${sum((totals) => totals.messages)} messages, ${sum((totals) => totals.records)} records`,
   );
   if (plant === undefined) console.log(`${failed} of ${seeds} seeds failed`);
-  else console.log(failed > 0 ? `fault ${plant} found with ${seeds} seeds` : `fault ${plant} NOT found`);
+  else
+    console.log(
+      failed > 0 ? `fault ${plant} found with ${seeds} seeds` : `fault ${plant} NOT found`,
+    );
   return plant === undefined ? failed === 0 : failed > 0;
 }
 

@@ -49,7 +49,8 @@ function checkOrder({ world }: Cluster, task: string, records: readonly LogRecor
   for (const [index, { offset, producer }] of records.entries()) {
     if (offset !== index + 1) world.fail(`Task ${task}: record ${index + 1} has offset ${offset}`);
     const own = Number(/^driver (\d+)$/.exec(producer)?.[1] ?? epoch);
-    if (own < epoch) world.fail(`Task ${task}: driver ${own} wrote ${offset} after driver ${epoch}`);
+    if (own < epoch)
+      world.fail(`Task ${task}: driver ${own} wrote ${offset} after driver ${epoch}`);
     epoch = own;
   }
 }

@@ -14,8 +14,9 @@ import { RowWatch } from './row-watch.ts';
 import { agentName, simulatedAgent, type ToolRun } from './simulated-agent.ts';
 import { Machine, type World } from './world.ts';
 
-/** Which model the servers store their sessions in. */
-export type StoreKind = 'sqlite' | 'postgres';
+/** The models that the servers can store their sessions in. */
+export const storeKinds = ['sqlite', 'postgres'] as const;
+export type StoreKind = (typeof storeKinds)[number];
 
 /** A record that a driver has received, so that it must not be lost. */
 export interface ToldRecord {
@@ -53,6 +54,8 @@ export class Cluster {
   /** The database server. Undefined if the store is a file. */
   readonly database: DatabaseServer | undefined;
   readonly #plant: Plant | undefined;
+  /** Servers that start soon. */
+  readonly #booting = new Set<Machine>();
   readonly #services = new Map<Machine, HttpService>();
 
   constructor({ world, plant, store }: ClusterOptions) {
@@ -88,7 +91,12 @@ export class Cluster {
   /** Starts a server that has crashed. */
   bootLater(machine: Machine, afterMs: number): void {
     this.#services.delete(machine);
-    this.world.schedule(machine, afterMs, 'boots', () => this.start(machine));
+    if (this.#booting.has(machine)) return;
+    this.#booting.add(machine);
+    this.world.schedule(machine, afterMs, 'boots', () => {
+      this.#booting.delete(machine);
+      this.start(machine);
+    });
   }
 
   /**

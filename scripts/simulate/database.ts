@@ -58,11 +58,7 @@ export class DatabaseServer {
   }
 
   /** Calls `onLocked` when the connection has the locks of all sessions. */
-  lock(
-    connection: DatabaseConnection,
-    sessions: readonly SessionId[],
-    onLocked: () => void,
-  ): void {
+  lock(connection: DatabaseConnection, sessions: readonly SessionId[], onLocked: () => void): void {
     const attempt = () => {
       if (connection.isClosed) return void this.#waiting.delete(attempt);
       if (sessions.some((session) => (this.#locks.get(session) ?? connection) !== connection))

@@ -43,7 +43,10 @@ export class LeaseWatch {
       if (earlier?.row === row) continue;
       this.#checkEpoch(session, earlier?.row, row);
       if (row.lease === undefined) this.#leases.delete(session);
-      else if (JSON.stringify(earlier?.row.lease) !== JSON.stringify(row.lease) || earlier?.row.epoch !== row.epoch)
+      else if (
+        JSON.stringify(earlier?.row.lease) !== JSON.stringify(row.lease) ||
+        earlier?.row.epoch !== row.epoch
+      )
         this.#track(machine, row);
     }
   }

@@ -224,10 +224,7 @@ class ModelWriter implements PrefetchWriter {
     if (request.what === 'records') keepRecords(owner, { after: 0, records, places });
   }
 
-  async #finish(
-    connection: DatabaseConnection,
-    { draft, outcomes }: WorkPass,
-  ): Promise<Committed> {
+  async #finish(connection: DatabaseConnection, { draft, outcomes }: WorkPass): Promise<Committed> {
     if (!draft.hasChanged) {
       await this.#rollback(connection);
       return { outcomes, commit: 0, isUnknown: false };
@@ -260,9 +257,7 @@ class ModelWriter implements PrefetchWriter {
 
   #rollback(connection: DatabaseConnection): Promise<void> {
     const { database } = this.#access;
-    return connection.ask<void>('rollback', (answer) =>
-      answer(() => database.release(connection)),
-    );
+    return connection.ask<void>('rollback', (answer) => answer(() => database.release(connection)));
   }
 }
 

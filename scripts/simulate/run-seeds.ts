@@ -70,14 +70,11 @@ export async function shrink(options: SeedOptions, failed: SeedResult): Promise<
       else at += size;
     if (!hasShrunk || size > last.faults.length) size = size === 1 ? 0 : Math.ceil(size / 2);
   }
-  const { seed, store, plant } = options;
-  const { problems } = last;
+  const { seed, plant } = options;
+  const { problems, store } = last;
   const faults = numbersOf(last);
-  const extra = [
-    ...(store === undefined ? [] : [`--store ${store}`]),
-    ...(plant === undefined ? [] : [`--plant ${plant}`]),
-  ];
-  const replay = [`--seed ${seed} --faults ${faults.join() || 'none'}`, ...extra].join(' ');
+  const planted = plant === undefined ? '' : ` --plant ${plant}`;
+  const replay = `--seed ${seed} --store ${store} --faults ${faults.join() || 'none'}${planted}`;
   return { seed, problems, faults, replay };
 }
 

@@ -3,7 +3,7 @@ import { sessionId } from '@millrace/core';
 import { hasWork } from '@millrace/log/store';
 import { Randomness } from '../chaos/randomness.ts';
 import { checkOutcome, type SentMessage } from './check.ts';
-import { Cluster, type StoreKind } from './cluster.ts';
+import { Cluster, type StoreKind, storeKinds } from './cluster.ts';
 import { describeFault, type Fault, faultyMs, injectFault, planFaults } from './faults.ts';
 import { describe, installGlobals } from './globals.ts';
 import type { Plant } from './plants.ts';
@@ -22,6 +22,7 @@ export interface SeedOptions {
 
 export interface SeedResult {
   readonly seed: number;
+  readonly store: StoreKind;
   readonly problems: readonly string[];
   /** The faults that were injected. */
   readonly faults: readonly Fault[];
@@ -47,12 +48,13 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
     random.seed(),
     random.seed(),
   ];
+  const { store = random.oneOf(storeKinds) } = options;
   const plan = planFaults(planSeed);
   const faults = plan.filter(({ number }) => options.faults?.includes(number) ?? true);
   const world = new World(scheduleSeed, { keepTrace });
   const restore = installGlobals(world, idSeed);
   try {
-    const cluster = new Cluster({ world, store: options.store ?? (seed % 2 === 0 ? 'sqlite' : 'postgres'), plant });
+    const cluster = new Cluster({ world, store, plant });
     const load = new Workload(cluster, new Randomness(loadSeed));
     for (const fault of faults)
       world.scheduleAt(cluster.chaos, fault.at, describeFault(fault), () =>
@@ -65,7 +67,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
     const { problems, steps, trace } = world;
     const { records } = load;
     return {
-      ...{ seed, problems, faults, steps, trace, records },
+      ...{ seed, store, problems, faults, steps, trace, records },
       ...{ digest: world.digest(), messages: load.sent.length },
     };
   } finally {
@@ -92,8 +94,11 @@ class Workload {
       const ids: string[] = [];
       for (let n = 0; n < taskCount; n++)
         ids.push(
-          (await this.#retry(first, () => client.createTask({ agent: agentName }, { key: `task-${n}` })))
-            .id,
+          (
+            await this.#retry(first, () =>
+              client.createTask({ agent: agentName }, { key: `task-${n}` }),
+            )
+          ).id,
         );
       cluster.firstCommit = cluster.disk.commits;
       for (const id of ids) this.#follow(first, client.task(id));

@@ -147,10 +147,7 @@ export class StateDraft implements StoreTransaction {
   }
 
   putCommand(session: SessionId, key: string, row: CommandRow): void {
-    this.#change(
-      session,
-      (of) => of && { ...of, commands: new Map(of.commands).set(key, row) },
-    );
+    this.#change(session, (of) => of && { ...of, commands: new Map(of.commands).set(key, row) });
   }
 
   insert(session: SessionId, records: readonly LogRecord[]): void {
