@@ -57,9 +57,13 @@ interface Share {
   readonly plant: Plant | undefined;
 }
 
+/** Problems to print per seed. The first one is the cause most of the time. */
+const maxShown = 5;
+
 function printFailure({ seed, problems, faults, replay }: Failure): void {
   console.log(`seed ${seed} fails, with ${faults.length} faults:`);
-  for (const problem of problems) console.log(`  ${problem}`);
+  for (const problem of problems.slice(0, maxShown)) console.log(`  ${problem}`);
+  if (problems.length > maxShown) console.log(`  and ${problems.length - maxShown} more`);
   console.log(`  repeat: npm run simulate -- ${replay}`);
 }
 

@@ -4,6 +4,7 @@ import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import { referenceTranscript } from '../../packages/core/src/testing/reference-fold.ts';
 import type { Cluster, ToldRecord } from './cluster.ts';
 import { expectedBegin, expectedEnd, textOf } from './simulated-agent.ts';
+import type { StoreState } from './store-state.ts';
 
 /** A message that a client has sent, and when the server confirmed it. */
 export interface SentMessage {
@@ -104,8 +105,12 @@ function checkTold({ world, disk, told }: Cluster): void {
   const texts = new Map<string, string>();
   for (const [session, { records }] of disk.state.sessions)
     for (const record of records) texts.set(`${session} ${record.offset}`, encodeRecord(record));
-  const isRewound = ({ session, offset, at }: ToldRecord) =>
-    disk.rewinds.some((rewind) => rewind.at >= at && (rewind.through.get(session) ?? 0) < offset);
+  const isIn = (state: StoreState, { session, offset, text }: ToldRecord) => {
+    const record = state.sessions.get(sessionId(session))?.records[offset - 1];
+    return record !== undefined && encodeRecord(record) === text;
+  };
+  const isRewound = (record: ToldRecord) =>
+    disk.rewinds.some(({ at, state }) => at >= record.at && !isIn(state, record));
   for (const record of told) {
     const { session, offset, text } = record;
     const stored = texts.get(`${session} ${offset}`);

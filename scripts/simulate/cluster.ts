@@ -3,7 +3,7 @@ import { type Batch, encodeRecord, type LogRecord } from '@millrace/core';
 import { type Driver, type Log, systemClock } from '@millrace/log';
 import { storeLog } from '@millrace/log/store';
 import { createServer, RowsError } from '@millrace/server';
-import { ConnectionLost, DatabaseServer } from './database.ts';
+import { ConnectionLost, type DatabaseConnection, DatabaseServer } from './database.ts';
 import { Disk } from './disk.ts';
 import { postgresModelLog } from './model-postgres.ts';
 import { ModelRows, SharedRows } from './model-rows.ts';
@@ -56,6 +56,7 @@ export class Cluster {
   readonly #plant: Plant | undefined;
   /** Servers that start soon. */
   readonly #booting = new Set<Machine>();
+  readonly #rowConnections = new Map<Machine, DatabaseConnection>();
   readonly #services = new Map<Machine, HttpService>();
 
   constructor({ world, plant, store }: ClusterOptions) {
@@ -158,7 +159,7 @@ export class Cluster {
   /** Sends a request to the store of the rows. */
   async #askStore<T>(machine: Machine, work: () => T): Promise<T> {
     const { world, database } = this;
-    if (database !== undefined) return askDatabase(database, machine, work);
+    if (database !== undefined) return this.#askDatabase(database, machine, work);
     await world.sleep(machine, world.random.next() * 3, 'asks the rows');
     try {
       return work();
@@ -167,28 +168,25 @@ export class Cluster {
     }
   }
 
+  /** Sends a request for rows to the database. A lost connection is an error of the storage. */
+  async #askDatabase<T>(database: DatabaseServer, machine: Machine, work: () => T): Promise<T> {
+    const known = this.#rowConnections.get(machine);
+    const isOpen = known?.isClosed === false;
+    const connection = isOpen ? known : database.connect(machine);
+    this.#rowConnections.set(machine, connection);
+    try {
+      return await connection.ask<T>('rows', (answer) => answer(work));
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      throw new RowsError('storage', 'Cannot reach the database', {}, { cause: error });
+    }
+  }
+
   #noteTold(session: string, record: LogRecord): void {
     const text = encodeRecord(record);
     const { offset } = record;
     this.world.note(`told ${session} ${text}`);
     this.told.push({ session, offset, at: this.world.now, text });
-  }
-}
-
-/** Sends a request for rows to the database. A lost connection is an error of the storage. */
-async function askDatabase<T>(
-  database: DatabaseServer,
-  machine: Machine,
-  work: () => T,
-): Promise<T> {
-  const connection = database.connect(machine);
-  try {
-    return await connection.ask<T>('rows', (answer) => answer(work));
-  } catch (error) {
-    if (!(error instanceof ConnectionLost)) throw error;
-    throw new RowsError('storage', 'Cannot reach the database of the simulation');
-  } finally {
-    connection.close();
   }
 }
 

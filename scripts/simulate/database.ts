@@ -96,6 +96,7 @@ export class DatabaseConnection {
   readonly #pending = new Set<(error: Error) => void>();
   readonly #lastAt = { database: 0, client: 0 };
   #requests = 0;
+  #stopIdleTimer: () => void = () => {};
 
   constructor(database: DatabaseServer, client: Machine) {
     this.#database = database;
@@ -122,6 +123,7 @@ export class DatabaseConnection {
       const fail = (error: Error) => settle(() => reject(error));
       this.#pending.add(fail);
       const number = ++this.#requests;
+      this.#stopIdleTimer();
       this.#send('database', label, () => {
         work((value) => {
           const answered = attempt(value);
@@ -154,7 +156,8 @@ export class DatabaseConnection {
   /** A client that does nothing with its locks, for example because it is paused, loses them. */
   #endIdleTransaction(number: number): void {
     const { world, machine } = this.#database;
-    world.schedule(machine, idleTransactionMs, 'checks a transaction', () => {
+    if (!this.#database.holdsLocks(this)) return;
+    this.#stopIdleTimer = world.schedule(machine, idleTransactionMs, 'ends a transaction', () => {
       if (this.#requests === number && this.#database.holdsLocks(this)) this.close();
     });
   }

@@ -7,10 +7,10 @@ import type { Machine, World } from './world.ts';
 /** When a machine crashes at a commit: before it is stored, or before its program learns of it. */
 export type CommitCrash = 'before' | 'after';
 
-/** A rewind of the store: from then on, later records of these sessions may be gone. */
-export interface Rewind {
+/** A rewind of the store: what this state does not contain is gone from then on. */
+interface Rewind {
   readonly at: number;
-  readonly through: ReadonlyMap<string, number>;
+  readonly state: StoreState;
 }
 
 interface DiskOptions {
@@ -108,10 +108,7 @@ export class Disk {
     const rows = this.#rows[Math.max(0, commits - 1)];
     const state = this.#states[Math.max(0, commits - 1)] ?? this.state;
     this.#world.note(`the store goes back from ${this.commits} to ${commits} commits`);
-    const through = new Map(
-      [...state.sessions].map(([session, { row }]) => [session, row.through] as const),
-    );
-    this.rewinds.push({ at: this.#world.now, through });
+    this.rewinds.push({ at: this.#world.now, state });
     this.leases.forget();
     const { keepsIncarnation } = this.#options;
     this.advance(keepsIncarnation ? state : withIncarnation(state, randomIncarnation()));

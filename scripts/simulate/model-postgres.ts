@@ -99,7 +99,7 @@ class Access {
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
         if (world.now - begunAt > retryMs)
-          throw new LogError('storage', 'Cannot reach the database of the simulation');
+          throw new LogError('storage', 'Cannot reach the database', {}, { cause: error });
       }
       await world.sleep(this.machine, retryPauseMs, 'retries the database');
     }

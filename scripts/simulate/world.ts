@@ -14,6 +14,7 @@ interface Event {
   readonly start: number;
   readonly label: string;
   readonly run: () => void;
+  isCanceled: boolean;
 }
 
 /** A program with its own clock. It can crash, be paused and have its clock set. */
@@ -75,14 +76,11 @@ export class World {
 
   /** Like `schedule`, at an exact time. */
   scheduleAt(machine: Machine, at: number, label: string, run: () => void): () => void {
-    let isCanceled = false;
-    const guarded = () => {
-      if (!isCanceled) run();
-    };
     const { start } = machine;
-    this.#push({ at, order: ++this.#order, machine, start, label, run: guarded });
+    const event = { at, order: ++this.#order, machine, start, label, run, isCanceled: false };
+    this.#push(event);
     return () => {
-      isCanceled = true;
+      event.isCanceled = true;
     };
   }
 
@@ -146,8 +144,8 @@ export class World {
   async #step(): Promise<void> {
     const event = this.#pop();
     const { machine } = event;
+    if (event.isCanceled || event.start !== machine.start) return;
     this.now = Math.max(this.now, event.at);
-    if (event.start !== machine.start) return;
     if (machine.pausedUntil > this.now) {
       event.at = machine.pausedUntil;
       return this.#push(event);
