@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { StoreKind } from './simulate/cluster.ts';
 import { type Plant, plantFault, plants } from './simulate/plants.ts';
 import type { Failure, Totals } from './simulate/run-seeds.ts';
 
-const stores = ['sqlite', 'postgres', 'file'] as const;
-type Store = (typeof stores)[number];
+const stores = ['sqlite', 'postgres', 'file'] as const satisfies readonly StoreKind[];
 
 const usage = `Usage: npm run simulate -- [--seeds N] [--seed S] [--jobs J] [--store K] [--plant P]
        npm run simulate -- --seed S [--faults 1,3] [--store K] [--plant P] [--trace]
@@ -53,7 +53,7 @@ function readArgs() {
 interface Share {
   readonly first: number;
   readonly count: number;
-  readonly store: Store | undefined;
+  readonly store: StoreKind | undefined;
   readonly plant: Plant | undefined;
 }
 

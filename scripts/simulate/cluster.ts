@@ -5,6 +5,7 @@ import { storeLog } from '@millrace/log/store';
 import { createServer, RowsError } from '@millrace/server';
 import { ConnectionLost, type DatabaseConnection, DatabaseServer } from './database.ts';
 import { Disk } from './disk.ts';
+import { SharedFile } from './file-store.ts';
 import { postgresModelLog } from './model-postgres.ts';
 import { ModelRows, SharedRows } from './model-rows.ts';
 import { ModelStore } from './model-store.ts';
@@ -14,9 +15,8 @@ import { RowWatch } from './row-watch.ts';
 import { agentName, simulatedAgent, type ToolRun } from './simulated-agent.ts';
 import { Machine, type World } from './world.ts';
 
-/** The models that the servers can store their sessions in. */
-export const storeKinds = ['sqlite', 'postgres'] as const;
-export type StoreKind = (typeof storeKinds)[number];
+/** Where the servers store their sessions: a model of SQLite or Postgres, or a real SQLite file. */
+export type StoreKind = 'sqlite' | 'postgres' | 'file';
 
 /** A record that a driver has received, so that it must not be lost. */
 export interface ToldRecord {
@@ -25,6 +25,12 @@ export interface ToldRecord {
   readonly at: number;
   /** The encoded record. */
   readonly text: string;
+}
+
+interface RestoreOptions {
+  /** A copy of the whole store, or the same without its last commits. */
+  readonly what: 'copy' | 'wal';
+  readonly withRows: boolean;
 }
 
 interface ClusterOptions {
@@ -53,6 +59,7 @@ export class Cluster {
   firstCommit: number | undefined;
   /** The database server. Undefined if the store is a file. */
   readonly database: DatabaseServer | undefined;
+  #file: SharedFile | undefined;
   readonly #plant: Plant | undefined;
   /** Servers that start soon. */
   readonly #booting = new Set<Machine>();
@@ -68,6 +75,7 @@ export class Cluster {
       rows: () => this.rows.state,
     });
     const { disk, rows, network, chaos: machine } = this;
+    if (store === 'file') this.#file = new SharedFile(world, disk);
     if (store === 'postgres') this.database = new DatabaseServer(world, network, disk);
     const watch = new RowWatch({ world, disk, rows, machine });
     rows.onWrite = (table, row) => watch.onWrite(table, row);
@@ -104,12 +112,23 @@ export class Cluster {
    * Puts an earlier state of the store back. A database server is stopped for it, and otherwise all
    * servers. The rows are put back with it, or stay as they are.
    */
-  restore(commits: number, afterMs: number, options: { readonly withRows: boolean }): void {
+  restore(commits: number, afterMs: number, { what, withRows }: RestoreOptions): void {
     if (this.firstCommit === undefined || commits < this.firstCommit) return;
+    const before = this.disk.at(commits);
     if (this.database !== undefined) this.database.restart(afterMs);
     else for (const machine of this.servers) this.restart(machine, afterMs);
-    const rows = this.disk.rewind(commits);
-    if (options.withRows && rows !== undefined) this.rows.state = rows;
+    const state = this.#file === undefined ? before.state : this.#file.restore(commits, what);
+    if (state === undefined) return;
+    this.disk.rewind(state);
+    if (withRows) this.rows.state = before.rows;
+  }
+
+  /** Compares a real file with what was written, and removes it. */
+  close(): void {
+    if (this.#file === undefined) return;
+    this.#file.compare();
+    this.#file.remove();
+    this.#file = undefined;
   }
 
   /** Creates the client of a machine. Each of its requests goes to a random server. */
@@ -151,7 +170,7 @@ export class Cluster {
     const { database } = this;
     const measuresClockOnce = this.#plant === 'C';
     if (database !== undefined) return postgresModelLog({ database, machine, measuresClockOnce });
-    const store = new ModelStore(this.world, this.disk, machine);
+    const store = this.#file?.open(machine) ?? new ModelStore(this.world, this.disk, machine);
     // With a `clock`, the log judges leases by the time of day. That is the fault C of before.
     return storeLog(store, this.#plant === 'C' ? { clock: systemClock } : {});
   }

@@ -100,18 +100,18 @@ export class Disk {
     return stop;
   }
 
-  /**
-   * Goes back to the state after a number of commits, as a restored backup or a lost tail does. Returns
-   * the rows of that moment.
-   */
-  rewind(commits: number): RowsState | undefined {
-    const rows = this.#rows[Math.max(0, commits - 1)];
-    const state = this.#states[Math.max(0, commits - 1)] ?? this.state;
-    this.#world.note(`the store goes back from ${this.commits} to ${commits} commits`);
+  /** The state and the rows after a number of commits. */
+  at(commits: number): { readonly state: StoreState; readonly rows: RowsState } {
+    const index = Math.max(0, Math.min(commits, this.commits) - 1);
+    return { state: this.#states[index] ?? this.state, rows: this.#rows[index] ?? new Map() };
+  }
+
+  /** Goes back to an earlier state, as a restored backup or a lost tail does. */
+  rewind(state: StoreState): void {
+    this.#world.note(`the store goes back after ${this.commits} commits`);
     this.rewinds.push({ at: this.#world.now, state });
     this.leases.forget();
     const { keepsIncarnation } = this.#options;
     this.advance(keepsIncarnation ? state : withIncarnation(state, randomIncarnation()));
-    return rows;
   }
 }

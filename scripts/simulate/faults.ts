@@ -101,10 +101,12 @@ export function injectFault(cluster: Cluster, fault: Fault): void {
       return;
     case 'restore':
       return cluster.restore(Math.ceil(disk.commits * amount), ms, {
-        withRows: fault.other % 2 === 0,
+        ...{ what: 'copy', withRows: fault.other % 2 === 0 },
       });
     case 'loseTail':
-      return cluster.restore(disk.commits - Math.ceil(amount * 5), ms, { withRows: false });
+      return cluster.restore(disk.commits - Math.ceil(amount * 5), ms, {
+        ...{ what: 'wal', withRows: false },
+      });
     default:
       return fault.kind satisfies never;
   }

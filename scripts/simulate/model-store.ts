@@ -30,7 +30,7 @@ export class ModelStore implements RecordStore {
   }
 
   transact<T>(work: (tx: StoreTransaction) => T): T {
-    this.#assertRunning();
+    this.assertRunning();
     const draft = new StateDraft(this.#disk.state);
     const result = work(draft);
     if (draft.hasChanged) {
@@ -84,11 +84,12 @@ export class ModelStore implements RecordStore {
   }
 
   get #state() {
-    this.#assertRunning();
+    this.assertRunning();
     return this.#disk.state;
   }
 
-  #assertRunning(): void {
+  /** Throws if the program has crashed. */
+  protected assertRunning(): void {
     if (this.#machine.start !== this.#start) throw new CrashedError('The program has crashed');
   }
 }

@@ -22,6 +22,8 @@ export interface StoredTask {
   readonly agentId: string;
   /** Undefined if no user of an application created the task. */
   readonly owner: string | undefined;
+  /** True if a run has set the status, and not a request. */
+  readonly isStatusOfRun: boolean;
 }
 
 /** What a new task is created for. */
@@ -334,7 +336,8 @@ interface StoredFields extends Fields {
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
   const { agent_id, owner, status_epoch, ...fields } = data as unknown as StoredFields;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
-  return { task: { id, ...fields, ...times }, agentId: agent_id, owner };
+  const isStatusOfRun = typeof status_epoch === 'number';
+  return { task: { id, ...fields, ...times }, agentId: agent_id, owner, isStatusOfRun };
 }
 
 function isSame(task: Task, changed: Partial<Fields>): boolean {

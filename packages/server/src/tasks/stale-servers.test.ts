@@ -175,6 +175,17 @@ describe('21.A: a server whose run could not take the lease', () => {
     expect((await healthy.task(id)).status).toBe('RUNNING');
   });
 
+  test('21.A: leaves the message to the next server, although the task has failed', async () => {
+    const { id, rows, next, release, broken, isIdle } = await brokenAndHealthy();
+    release();
+    await eventually(async () => (await rows.get('tasks', id))?.keys['status'] === 'FAILED');
+    await settled(broken);
+    const healthy = await next();
+    await eventually(isIdle);
+    expect(textsOf(await healthy.messages(id))).toContain('Answered');
+    expect((await healthy.task(id)).status).toBe('RUNNING');
+  });
+
   test('21.A: has its failure replaced by the next run of the task', async () => {
     const { id, rows, state, release, broken, isIdle } = await brokenAndHealthy();
     const status = async () => (await rows.get('tasks', id))?.keys['status'];
