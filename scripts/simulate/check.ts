@@ -110,7 +110,7 @@ function checkTold({ world, disk, told }: Cluster): void {
     return record !== undefined && encodeRecord(record) === text;
   };
   const isRewound = (record: ToldRecord) =>
-    disk.rewinds.some(({ at, state }) => at >= record.at && !isIn(state, record));
+    disk.rewinds.some(({ before, after }) => isIn(before, record) && !isIn(after, record));
   for (const record of told) {
     const { session, offset, text } = record;
     const stored = texts.get(`${session} ${offset}`);

@@ -22,7 +22,6 @@ export type StoreKind = 'sqlite' | 'postgres' | 'file';
 export interface ToldRecord {
   readonly session: string;
   readonly offset: number;
-  readonly at: number;
   /** The encoded record. */
   readonly text: string;
 }
@@ -205,7 +204,7 @@ export class Cluster {
     const text = encodeRecord(record);
     const { offset } = record;
     this.world.note(`told ${session} ${text}`);
-    this.told.push({ session, offset, at: this.world.now, text });
+    this.told.push({ session, offset, text });
   }
 }
 

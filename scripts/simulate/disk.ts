@@ -7,10 +7,11 @@ import type { Machine, World } from './world.ts';
 /** When a machine crashes at a commit: before it is stored, or before its program learns of it. */
 export type CommitCrash = 'before' | 'after';
 
-/** A rewind of the store: what this state does not contain is gone from then on. */
+/** A rewind of the store: what is in `before` and not in `after` is gone. */
 interface Rewind {
   readonly at: number;
-  readonly state: StoreState;
+  readonly before: StoreState;
+  readonly after: StoreState;
 }
 
 interface DiskOptions {
@@ -109,7 +110,7 @@ export class Disk {
   /** Goes back to an earlier state, as a restored backup or a lost tail does. */
   rewind(state: StoreState): void {
     this.#world.note(`the store goes back after ${this.commits} commits`);
-    this.rewinds.push({ at: this.#world.now, state });
+    this.rewinds.push({ at: this.#world.now, before: this.state, after: state });
     this.leases.forget();
     const { keepsIncarnation } = this.#options;
     this.advance(keepsIncarnation ? state : withIncarnation(state, randomIncarnation()));

@@ -105,7 +105,8 @@ class Workload {
             )
           ).id,
         );
-      cluster.firstCommit = cluster.disk.commits;
+      // The rows of a commit do not contain what follows from it.
+      cluster.firstCommit = cluster.disk.commits + 1;
       for (const id of ids) this.#follow(first, client.task(id));
       for (const machine of others)
         this.#run(machine, async () => {
