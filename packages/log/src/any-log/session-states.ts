@@ -2,18 +2,25 @@ import {
   type Batch,
   Folder,
   type FoldState,
-  type ItemState,
+  isCut,
   isMillraceError,
   type LogRecord,
-  type Part,
-  type Sequence,
   type SessionId,
   sessionId,
 } from '@millrace/core';
 import { nextTask } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
+import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
+import {
+  loadSnapshot,
+  loadValue,
+  type StoredFold,
+  type StoredValue,
+  saveSnapshot,
+} from './session-snapshots.ts';
+import { bytesOf, sizeOf } from './state-size.ts';
 
 /** A fold beside the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
@@ -21,10 +28,13 @@ export interface SessionFold<T> {
   readonly initial: T;
   /** Returns the value after a record. */
   readonly apply: (value: T, record: LogRecord) => T;
+  /** How the value is stored in snapshots. Default: it is not, and is folded from the first record. */
+  readonly stored?: StoredFold<T> | undefined;
 }
 
 /** A folded session. */
 export interface LoadedSession<T> {
+  /** If the fold has `stored.needs`, items that it does not need may be missing (see `isCut`). */
   readonly state: FoldState;
   readonly value: T;
   /** The incarnation that the offsets of the state belong to. */
@@ -37,6 +47,17 @@ export interface SessionStatesOptions {
   readonly maxBytes?: number | undefined;
   /** Approximate maximum size of one folded session. A larger one is refused. Default: 512 MiB. */
   readonly maxSessionBytes?: number | undefined;
+  /**
+   * Number of new records after which a state is stored as a snapshot, if the log has `snapshots`.
+   * Default: 1,000.
+   */
+  readonly recordsPerSnapshot?: number | undefined;
+}
+
+interface FoldedValue {
+  /** The offset of the last record. */
+  readonly through: number;
+  readonly value: unknown;
 }
 
 interface Entry {
@@ -44,8 +65,12 @@ interface Entry {
   state: FoldState;
   /** The approximate size of `state`. */
   bytes: number;
-  /** The values of other folds, each with the offset of its last record. */
-  readonly values: Map<SessionFold<unknown>, { readonly through: number; readonly value: unknown }>;
+  /** The values of other folds. */
+  readonly values: Map<SessionFold<unknown>, FoldedValue>;
+  /** The values of the snapshot that the state started from, by the name of the fold. */
+  readonly stored: ReadonlyMap<string, StoredValue>;
+  /** The offset of the last snapshot that this entry read, or tried to write. */
+  storedThrough: number;
 }
 
 const allStates = new WeakMap<Log, SessionStates>();
@@ -63,16 +88,22 @@ export function sessionStates(log: Log, options?: SessionStatesOptions): Session
   return known;
 }
 
-/** Keeps the folded states of the most recently used sessions of a log. */
+/**
+ * Keeps the folded states of the most recently used sessions of a log. If the log has `snapshots`, it
+ * also stores a state from time to time, and starts from there if it does not have the state any more.
+ */
 export class SessionStates {
   readonly #log: Log;
-  /** In the order of their last use. */
-  readonly #entries = new Map<SessionId, Entry>();
+  /** In the order of their last use. A session has one with all items, one without old ones, or both. */
+  readonly #entries = new Map<string, Entry>();
   /** The last load of each session. Loads of one session run one after another. */
   readonly #loading = new Map<SessionId, Promise<unknown>>();
+  /** The snapshots that are being written. */
+  readonly #saving = new Map<string, Promise<unknown>>();
   #bytes = 0;
   #maxBytes = 64 * 2 ** 20;
   #maxSessionBytes = 512 * 2 ** 20;
+  #recordsPerSnapshot = 1000;
 
   /** Use `sessionStates(log)`, so that all callers share one instance. */
   constructor(log: Log) {
@@ -80,9 +111,11 @@ export class SessionStates {
   }
 
   /** Changes the limits. Limits that are undefined stay as they are. */
-  configure({ maxBytes, maxSessionBytes }: SessionStatesOptions): void {
+  configure(options: SessionStatesOptions): void {
+    const { maxBytes, maxSessionBytes, recordsPerSnapshot } = options;
     this.#maxBytes = maxBytes ?? this.#maxBytes;
     this.#maxSessionBytes = maxSessionBytes ?? this.#maxSessionBytes;
+    this.#recordsPerSnapshot = recordsPerSnapshot ?? this.#recordsPerSnapshot;
     this.#evict();
   }
 
@@ -118,34 +151,44 @@ export class SessionStates {
    * none is kept, or if the two folds end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    const entry = this.#entries.get(session as SessionId);
-    const known = entry?.values.get(fold as SessionFold<unknown>);
-    if (entry === undefined || known?.through !== entry.state.through) return undefined;
-    return { state: entry.state, value: known.value as T, incarnation: entry.incarnation };
+    for (const key of [session, cutKey(session)]) {
+      const entry = this.#entries.get(key);
+      const known = entry?.values.get(fold as SessionFold<unknown>);
+      if (entry === undefined || known?.through !== entry.state.through) continue;
+      return { state: entry.state, value: known.value as T, incarnation: entry.incarnation };
+    }
+    return undefined;
   }
 
   /** Keeps a state that the caller folded further, for the next `load`. */
   keep<T>(fold: SessionFold<T>, { state, value, incarnation }: LoadedSession<T>): void {
     const { session, through } = state;
-    const known = this.#entries.get(session);
+    const key = isCut(state.items) ? cutKey(session) : session;
+    const known = this.#entries.get(key);
     const isSame = known?.incarnation === incarnation;
     if (isSame && known.state.through > through) return;
     const entry = isSame ? known : newEntry(incarnation, state);
     entry.state = state;
     entry.values.set(fold as SessionFold<unknown>, { through, value });
-    this.#put(session, entry);
+    this.#put(key, entry);
+    void this.#save(key, entry);
   }
 
-  /** Drops the kept state of a session. */
+  /** Drops the kept state of a session. A stored snapshot stays. */
   forget(session: string): void {
-    const entry = this.#entries.get(session as SessionId);
-    this.#bytes -= entry?.bytes ?? 0;
-    this.#entries.delete(session as SessionId);
+    for (const key of [session, cutKey(session)]) this.#drop(key);
+  }
+
+  /** Resolves when the snapshots that are being written are stored. A program need not wait for it. */
+  async saved(): Promise<void> {
+    await Promise.all(this.#saving.values());
   }
 
   async #load(session: SessionId, fold: SessionFold<unknown>): Promise<LoadedSession<unknown>> {
     try {
-      const loaded = await this.#foldFromKept(session, fold);
+      const info = await requireSessionInfo(this.#log, session);
+      const entry = await this.#entryFor(info, fold);
+      const loaded = await this.#foldFrom(entry, info, fold);
       if (loaded !== undefined) return loaded;
     } catch (error) {
       const isOld = isMillraceError(error) && error.code === 'rewound';
@@ -153,22 +196,57 @@ export class SessionStates {
     }
     // The log was rewound, or content that a kept value may repeat was redacted.
     this.forget(session);
-    const whole = await this.#foldFromKept(session, fold);
+    const info = await requireSessionInfo(this.#log, session);
+    const whole = await this.#foldFrom(emptyEntry(info), info, fold);
     if (whole !== undefined) return whole;
     throw unfoldableError(session, 0);
   }
 
-  /** Returns undefined if the kept state cannot be used. */
-  async #foldFromKept(
-    session: SessionId,
+  /** The state to continue: a kept one, a stored one, or that before the first record. */
+  async #entryFor(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
+    const { session, incarnation } = info;
+    const { snapshots } = this.#log;
+    const [whole, cut] = [session, cutKey(session)].map((key) => {
+      const entry = this.#entries.get(key);
+      return entry?.incarnation === incarnation ? entry : undefined;
+    });
+    if (whole !== undefined && valueOf(whole, fold) !== undefined) return whole;
+    if (cut !== undefined && fold.stored?.needs && valueOf(cut, fold) !== undefined) return cut;
+    if (snapshots === undefined || whole === undefined) return whole ?? this.#storedEntry(info, fold);
+    const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
+    // A value that was stored without old items needs a state without them.
+    if (value?.cut !== undefined) return this.#storedEntry(info, fold);
+    if (value !== undefined) whole.values.set(fold, value);
+    return whole;
+  }
+
+  /** The stored state, or the state before the first record. */
+  async #storedEntry(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
+    const { snapshots } = this.#log;
+    const { session, incarnation, through } = info;
+    if (snapshots === undefined || through < this.#recordsPerSnapshot) return emptyEntry(info);
+    let bytes = 0;
+    const loaded = await loadSnapshot(snapshots, info, {
+      fold: fold.stored,
+      onItems: (items) => {
+        for (const item of items) bytes += sizeOf(item);
+        if (bytes > this.#maxSessionBytes) throw tooLarge(session, bytes, this.#maxSessionBytes);
+      },
+    });
+    if (loaded === undefined) return emptyEntry(info);
+    const { state, values } = loaded;
+    return { ...newEntry(incarnation, state), stored: values, storedThrough: state.through };
+  }
+
+  /** Reads the records after the entry. Returns undefined if the entry cannot be used. */
+  async #foldFrom(
+    entry: Entry,
+    { session, incarnation, through: end }: SessionInfo,
     fold: SessionFold<unknown>,
   ): Promise<LoadedSession<unknown> | undefined> {
-    const { incarnation, through: end } = await requireSessionInfo(this.#log, session);
-    const kept = this.#entries.get(session);
-    const entry =
-      kept?.incarnation === incarnation ? kept : newEntry(incarnation, new Folder(session).state);
     const folder = new Folder(entry.state);
-    const known = entry.values.get(fold);
+    const key = isCut(entry.state.items) ? cutKey(session) : session;
+    const known = valueOf(entry, fold);
     let { through, value } = known ?? { through: 0, value: fold.initial };
     // What was folded up to here may repeat content that a later record redacts.
     const keptThrough = known?.through ?? entry.state.through;
@@ -184,83 +262,95 @@ export class SessionStates {
       const bytes = bytesOf(folder.state);
       if (bytes > this.#maxSessionBytes) throw tooLarge(session, bytes, this.#maxSessionBytes);
       from = page.through;
-      if (from < end) await nextTask();
+      if (from >= end) break;
+      await nextTask();
+      // A process that dies during a long load does not start over.
+      const isFar = folder.state.through >= entry.storedThrough + pagedSpacing;
+      if (!isFar || through !== folder.state.through) continue;
+      entry.state = folder.state;
+      entry.values.set(fold, { through, value });
+      await this.#save(key, entry);
     }
     // The entry may have been replaced by `keep` meanwhile.
     const { state } = folder;
-    if ((this.#entries.get(session)?.state.through ?? 0) <= state.through) {
+    if ((this.#entries.get(key)?.state.through ?? 0) <= state.through) {
       entry.state = state;
       entry.values.set(fold, { through, value });
-      this.#put(session, entry);
+      this.#put(key, entry);
+      await this.#save(key, entry);
     }
     return { state, value, incarnation };
   }
 
-  #put(session: SessionId, entry: Entry): void {
-    this.forget(session);
+  /** Stores the state if enough records were added. A failure only costs time later. */
+  async #save(key: string, entry: Entry): Promise<void> {
+    const { snapshots } = this.#log;
+    const { state, incarnation, storedThrough } = entry;
+    const spacing = this.#recordsPerSnapshot;
+    const isDue = state.through - storedThrough >= spacing;
+    if (snapshots === undefined || !isDue || this.#saving.has(key)) return;
+    entry.storedThrough = state.through;
+    const values = [...entry.values].flatMap(([{ stored }, value]) =>
+      stored === undefined ? [] : [{ stored, ...value }],
+    );
+    const saving = saveSnapshot(snapshots, { state, incarnation, values, spacing }).catch(
+      () => false,
+    );
+    this.#saving.set(key, saving);
+    await saving;
+    this.#saving.delete(key);
+  }
+
+  #put(key: string, entry: Entry): void {
+    this.#drop(key);
     entry.bytes = bytesOf(entry.state);
-    this.#entries.set(session, entry);
+    this.#entries.set(key, entry);
     this.#bytes += entry.bytes;
     this.#evict();
   }
 
+  #drop(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    this.#entries.delete(key);
+  }
+
   #evict(): void {
-    for (const session of this.#entries.keys()) {
+    for (const key of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) return;
-      this.forget(session);
+      this.#drop(key);
     }
   }
+}
+
+/** During a long load, a snapshot is stored once per this many records. */
+const pagedSpacing = 20_000;
+
+/** The key of a state without old items. No id of a session contains this character. */
+function cutKey(session: string): string {
+  return `${session}\u0000`;
+}
+
+/** The value that the entry has for a fold, from memory or from its snapshot. */
+function valueOf({ values, stored }: Entry, fold: SessionFold<unknown>): FoldedValue | undefined {
+  const known = values.get(fold);
+  if (known !== undefined || fold.stored === undefined) return known;
+  const found = stored.get(fold.stored.name);
+  return found?.version === fold.stored.version ? found : undefined;
 }
 
 const noFold: SessionFold<unknown> = { initial: undefined, apply: () => undefined };
 
 function newEntry(incarnation: string, state: FoldState): Entry {
-  return { incarnation, state, bytes: 0, values: new Map() };
+  const nothing = { values: new Map(), stored: new Map(), storedThrough: 0 };
+  return { incarnation, state, bytes: 0, ...nothing };
+}
+
+function emptyEntry({ session, incarnation }: SessionInfo): Entry {
+  return newEntry(incarnation, new Folder(session).state);
 }
 
 function hasRedaction({ records }: Batch, after: number): boolean {
   return records.some(({ offset, fact }) => offset > after && fact?.type === 'item_redacted');
-}
-
-const itemBytes = 400;
-/** The size of a list of items. Lists share their older links, so each link is measured once. */
-const sizes = new WeakMap<Sequence<ItemState>, number>();
-
-function bytesOf({ items, open }: FoldState): number {
-  const links: Sequence<ItemState>[] = [];
-  let link: Sequence<ItemState> | undefined = items;
-  for (; link !== undefined && !sizes.has(link); link = link.before) links.push(link);
-  let bytes = (link && sizes.get(link)) ?? 0;
-  for (const one of links.toReversed()) {
-    for (const item of one.chunk) bytes += sizeOf(item);
-    sizes.set(one, bytes);
-  }
-  return open.reduce((sum, { text }) => sum + 2 * text.length, bytes);
-}
-
-function sizeOf({ parts }: ItemState): number {
-  return parts.reduce(
-    (sum, { part }) => sum + (part === undefined ? 0 : partBytes(part)),
-    itemBytes,
-  );
-}
-
-function partBytes(part: Part): number {
-  switch (part.kind) {
-    case 'text':
-    case 'reasoning':
-      return 2 * part.text.length;
-    case 'tool_call':
-      return 4 * part.arguments.length;
-    case 'tool_result':
-      return (part.value === undefined ? 2 : 4) * part.text.length;
-    case 'structured':
-    case 'custom':
-      return 2 * JSON.stringify(part.value).length;
-    case 'media':
-    case 'file':
-      return part.source.type === 'bytes' ? part.source.bytes.length : 0;
-  }
 }
 
 function tooLarge(session: SessionId, bytes: number, limit: number): LogError {

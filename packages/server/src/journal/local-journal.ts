@@ -60,7 +60,11 @@ export interface JournalOptions {
 }
 
 /** The journal's state as a fold that the log keeps beside the session state. */
-const journalFold: SessionFold<JournalState> = { initial: emptyJournalState, apply: foldJournal };
+const journalFold: SessionFold<JournalState> = {
+  initial: emptyJournalState,
+  apply: foldJournal,
+  stored: { name: 'journal', version: 1 },
+};
 
 /** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
@@ -121,6 +125,8 @@ export class LocalJournal implements TaskJournal {
   #released: Promise<unknown> = Promise.resolve();
   #stopIdleTimer: () => void = () => {};
   #isClosed = false;
+  /** Content was redacted since the journal read the session. Its state may still repeat it. */
+  #hasRedaction = false;
 
   constructor(taskId: string, options: JournalOptions) {
     this.taskId = taskId;
@@ -289,8 +295,11 @@ export class LocalJournal implements TaskJournal {
 
   #apply(batch: Batch): void {
     const { through } = this.#folder.state;
-    for (const record of batch.records)
-      if (record.offset > through) this.#state = foldJournal(this.#state, record);
+    for (const record of batch.records) {
+      if (record.offset <= through) continue;
+      this.#state = foldJournal(this.#state, record);
+      if (record.fact?.type === 'item_redacted') this.#hasRedaction = true;
+    }
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
     const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
@@ -342,7 +351,9 @@ export class LocalJournal implements TaskJournal {
     const incarnation = this.#incarnation;
     if (incarnation === undefined) return;
     const kept = { state: this.#folder.state, value: this.#state, incarnation };
-    sessionStates(this.#options.log).keep(journalFold, kept);
+    const states = sessionStates(this.#options.log);
+    if (this.#hasRedaction) states.forget(this.#session);
+    else states.keep(journalFold, kept);
   }
 
   #dropDriver(): void {
