@@ -75,7 +75,7 @@ export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
 }
 
 /** Ids with this many characters are random, so that nobody uses them twice. */
-const randomIdLength = 20;
+const randomIdLength = 16;
 
 /**
  * True if an id may be one of an older item that is not loaded. Only random ids cannot be.

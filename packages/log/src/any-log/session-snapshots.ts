@@ -202,7 +202,8 @@ export async function saveSnapshot(
   const sealed = sealedCount(fresh.items);
   const sealedUsage = sealed === 0 ? 0 : Math.max(0, fresh.usage.length - 1);
   const parts = newParts(fresh, sealed, sealedUsage);
-  const last = parts.at(-1)?.ref ?? fresh.base;
+  const { part, id } = parts.at(-1)?.ref ?? fresh.base;
+  const last = { part, id };
   for (const { link, ref } of parts)
     points.set(link, { ...ref, incarnation, usage: fresh.stored });
   // The usage is in the last part.

@@ -247,7 +247,9 @@ export class SessionStates {
     const folder = new Folder(entry.state);
     const key = isCut(entry.state.items) ? cutKey(session) : session;
     const known = valueOf(entry, fold);
-    let { through, value } = known ?? { through: 0, value: fold.initial };
+    // Without a fold, there is no value that would need earlier records.
+    const start = fold === noFold ? entry.state.through : 0;
+    let { through, value } = known ?? { through: start, value: fold.initial };
     // What was folded up to here may repeat content that a later record redacts.
     const keptThrough = known?.through ?? entry.state.through;
     for (let from = Math.min(through, folder.state.through); from < end; ) {

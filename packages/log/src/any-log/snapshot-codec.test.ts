@@ -22,7 +22,9 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
 
 test('a part that is encoded and decoded has the same content', () => {
   fc.assert(
-    fc.property(tree, (value) => expect(decodePart(encodePart({ value }))).toEqual({ value })),
+    fc.property(tree, (value) => {
+      expect(decodePart(encodePart({ value }))).toEqual({ value });
+    }),
     { numRuns: runs(2000) },
   );
 });

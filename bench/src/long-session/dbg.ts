@@ -1,0 +1,43 @@
+import { sqliteLog } from '@millrace/log/sqlite';
+import { sessionStates } from '@millrace/log';
+import { DatabaseSync } from 'node:sqlite';
+import { existsSync, mkdirSync } from 'node:fs';
+import { fillSession, longAgent } from './long-agent.ts';
+import { loopFold } from '../../../packages/agent/src/state/fold-loop.ts';
+import { toArray } from '@millrace/core';
+const n = Number(process.argv[2]);
+const dir = `/tmp/h30/dbg-${n}`;
+if (!existsSync(dir)) {
+  mkdirSync(dir);
+  const log = sqliteLog({ path: dir + '/log.db', commitIntervalMs: 0 });
+  const t = performance.now();
+  await fillSession(log, 'long', n);
+  await sessionStates(log).saved();
+  console.log('fill', performance.now() - t);
+  await log.close();
+}
+const db = new DatabaseSync(dir + '/log.db');
+console.log(db.prepare('select count(*) c, sum(length(body)) b, max(part) m from snapshots').get());
+const head = String(db.prepare('select body from snapshots where part=0').get()!['body']);
+const h = JSON.parse(head.slice(head.indexOf(' ')+1));
+console.log('head', head.length, h.through, h.last, h.items.length, h.usage.length, Object.entries(h.values).map(([k,v]: any)=>[k,v.through,v.cut, JSON.stringify(v.value).length, v.value.compacted.covered.$set?.length]));
+db.close();
+const log = sqliteLog({ path: dir + '/log.db' });
+for (let i = 0; i < 100; i++) await longAgent(log).run('x', {session: 'w'+(i%20)}).result;
+const s = log.snapshots!;
+const c = { records: 0, parts: 0, bytes: 0 };
+const r0 = log.read.bind(log);
+(log as any).read = async (...a: any[]) => { const t=performance.now(); const p = await (r0 as any)(...a); c.records += p.records.length; console.log('read', a[1], p.records.length, (performance.now()-t).toFixed(1)); return p; };
+const sr = s.read.bind(s);
+(s as any).read = async (...a: any[]) => { const t=performance.now(); const p = await (sr as any)(...a); c.parts += p.length; for (const x of p) c.bytes += x.body.length; console.log('parts', a[1], p.length, (performance.now()-t).toFixed(1)); return p; };
+let t = performance.now();
+const u = process.cpuUsage();
+const l = await sessionStates(log).load('long', loopFold);
+console.log('load', performance.now() - t, process.cpuUsage(u), c, toArray(l.state.items).length, l.state.through);
+t = performance.now(); const u2 = process.cpuUsage();
+await longAgent(log).run('x', {session: 'long'}).result;
+console.log('run', performance.now() - t, process.cpuUsage(u2), c);
+for (let i=0;i<3;i++){ t = performance.now(); const u2 = process.cpuUsage();
+await longAgent(log).run('x', {session: 'long'}).result;
+console.log('run', performance.now() - t, process.cpuUsage(u2));}
+await log.close();
