@@ -44,6 +44,14 @@ const turnFold: SessionFold<Turns> = {
   },
 };
 
+/** Another fold, which needs fewer items, and one that is not stored. */
+const lastTurnFold: SessionFold<number> = {
+  initial: 0,
+  apply: (last, { turn }) => Math.max(last, turn),
+  stored: { name: 'last turn', version: 1, needs: (last, { turn }) => turn >= last },
+};
+const countFold: SessionFold<number> = { initial: 0, apply: (count) => count + 1 };
+
 /** A process that begins: it has nothing in memory. */
 function newProcess(log: Log, recordsPerSnapshot = 20): SessionStates {
   const states = new SessionStates(log);
@@ -138,6 +146,15 @@ describe('21.F: stored snapshots', () => {
         expect(loaded.items.length).toBeGreaterThanOrEqual(Math.min(turns, recentTurns));
         expect({ ...loaded, items: 0, usage: 0 }).toEqual({ ...expected, items: 0, usage: 0 });
         for (const { turn } of loaded.items) expect(value.finished.has(turn)).toBe(true);
+        const last = await states.load(session, lastTurnFold);
+        expect(last.value).toBe(turns);
+        const recent = plain(last.state).items;
+        expect(recent).toEqual(expected.items.slice(expected.items.length - recent.length));
+        expect(recent.at(-1)?.turn).toBe(turns);
+        if (count % 3 === 0) {
+          const { records } = await readWholeSession(log, session);
+          expect((await states.load(session, countFold)).value).toBe(records.length);
+        }
         expect(plain((await states.load(session)).state)).toEqual(expected);
       }
       await log.close();

@@ -199,6 +199,9 @@ export async function saveSnapshot(
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
+  const added = encodedValues(items, incarnation, values);
+  if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
+    return addValues(store, session, { known, through, values: added });
   const sealed = sealedCount(fresh.items);
   const sealedUsage = sealed === 0 ? 0 : Math.max(0, fresh.usage.length - 1);
   const parts = newParts(fresh, sealed, sealedUsage);
@@ -216,12 +219,11 @@ export async function saveSnapshot(
     state: { ...rest, open },
     items: fresh.items.slice(sealed).flatMap(({ chunk }) => chunk),
     usage: fresh.usage.slice(sealedUsage).flatMap(({ chunk }) => chunk),
-    values: {
-      ...otherValues(known, values, fresh.base),
-      ...encodedValues(items, incarnation, values),
-    },
+    values: {},
   };
-  const body = encodePart(head);
+  // Encoded again, because the new parts may contain items that are not needed.
+  const own = encodedValues(items, incarnation, values);
+  const body = encodePart({ ...head, values: { ...otherValues(known, fresh.base), ...own } });
   const isStored =
     body.length <= maxHeadLength &&
     (await store.write(session, {
@@ -346,15 +348,34 @@ function isRecent(
   return isNew(known.through, 1) && values.every(has);
 }
 
-/** The stored values of folds that the caller does not have. */
+/** True if another writer has added parts, and did so not long ago. */
+function isExtended({ through, last }: Head, base: PartRef, since: number): boolean {
+  return base.part > 0 && base.id !== last.id && through > since;
+}
+
+interface ValuesToAdd extends Pick<Head, 'through' | 'values'> {
+  readonly known: Head;
+}
+
+/** Leaves the items to the other writer, so that the two do not replace each other's parts. */
+async function addValues(
+  store: SnapshotStore,
+  session: SessionId,
+  { known, through, values }: ValuesToAdd,
+): Promise<boolean> {
+  const { incarnation, last } = known;
+  const body = encodePart({ ...known, values: { ...known.values, ...values } });
+  const end = Math.max(through, known.through);
+  const place = { incarnation, through: end, first: last.part + 1 };
+  return store.write(session, { ...place, parts: [{ part: 0, body }] });
+}
+
+/** The stored values that fit the parts up to `base`. */
 function otherValues(
   known: Head | undefined,
-  values: readonly ValueToStore[],
   { part }: PartRef,
 ): Readonly<Record<string, StoredValue>> {
-  const own = new Set(values.map(({ stored: { name } }) => name));
-  const isUsable = ([name, { cut }]: [string, StoredValue]) =>
-    !own.has(name) && (cut === undefined || cut.part <= part);
+  const isUsable = ([, { cut }]: [string, StoredValue]) => cut === undefined || cut.part <= part;
   return Object.fromEntries(Object.entries(known?.values ?? {}).filter(isUsable));
 }
 

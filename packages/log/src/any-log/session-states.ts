@@ -54,6 +54,11 @@ export interface SessionStatesOptions {
   readonly recordsPerSnapshot?: number | undefined;
 }
 
+/** A fold of any value. */
+interface NamedFold {
+  readonly stored?: { readonly name: string } | undefined;
+}
+
 interface FoldedValue {
   /** The offset of the last record. */
   readonly through: number;
@@ -94,8 +99,10 @@ export function sessionStates(log: Log, options?: SessionStatesOptions): Session
  */
 export class SessionStates {
   readonly #log: Log;
-  /** In the order of their last use. A session has one with all items, one without old ones, or both. */
+  /** In the order of their last use. A session may have several: with all items, or with those of a fold. */
   readonly #entries = new Map<string, Entry>();
+  /** The names of the folds that states without old items were kept for. */
+  readonly #foldNames = new Set<string>();
   /** The last load of each session. Loads of one session run one after another. */
   readonly #loading = new Map<SessionId, Promise<unknown>>();
   /** The snapshots that are being written. */
@@ -151,7 +158,7 @@ export class SessionStates {
    * none is kept, or if the two folds end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    for (const key of [session, cutKey(session)]) {
+    for (const key of [session, cutKey(session, fold)]) {
       const entry = this.#entries.get(key);
       const known = entry?.values.get(fold as SessionFold<unknown>);
       if (entry === undefined || known?.through !== entry.state.through) continue;
@@ -162,8 +169,8 @@ export class SessionStates {
 
   /** Keeps a state that the caller folded further, for the next `load`. */
   keep<T>(fold: SessionFold<T>, { state, value, incarnation }: LoadedSession<T>): void {
-    const { session, through } = state;
-    const key = isCut(state.items) ? cutKey(session) : session;
+    const { through } = state;
+    const key = this.#keyOf(state, fold);
     const known = this.#entries.get(key);
     const isSame = known?.incarnation === incarnation;
     if (isSame && known.state.through > through) return;
@@ -176,7 +183,8 @@ export class SessionStates {
 
   /** Drops the kept state of a session. A stored snapshot stays. */
   forget(session: string): void {
-    for (const key of [session, cutKey(session)]) this.#drop(key);
+    this.#drop(session);
+    for (const name of this.#foldNames) this.#drop(`${session}\u0000${name}`);
   }
 
   /** Resolves when the snapshots that are being written are stored. A program need not wait for it. */
@@ -206,7 +214,7 @@ export class SessionStates {
   async #entryFor(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
     const { session, incarnation } = info;
     const { snapshots } = this.#log;
-    const [whole, cut] = [session, cutKey(session)].map((key) => {
+    const [whole, cut] = [session, cutKey(session, fold)].map((key) => {
       const entry = this.#entries.get(key);
       return entry?.incarnation === incarnation ? entry : undefined;
     });
@@ -245,7 +253,7 @@ export class SessionStates {
     fold: SessionFold<unknown>,
   ): Promise<LoadedSession<unknown> | undefined> {
     const folder = new Folder(entry.state);
-    const key = isCut(entry.state.items) ? cutKey(session) : session;
+    const key = this.#keyOf(entry.state, fold);
     const known = valueOf(entry, fold);
     // Without a fold, there is no value that would need earlier records.
     const start = fold === noFold ? entry.state.through : 0;
@@ -303,6 +311,12 @@ export class SessionStates {
     this.#saving.delete(key);
   }
 
+  #keyOf({ session, items }: FoldState, fold: NamedFold): string {
+    if (!isCut(items)) return session;
+    this.#foldNames.add(fold.stored?.name ?? '');
+    return cutKey(session, fold);
+  }
+
   #put(key: string, entry: Entry): void {
     this.#drop(key);
     entry.bytes = bytesOf(entry.state);
@@ -327,9 +341,12 @@ export class SessionStates {
 /** During a long load, a snapshot is stored once per this many records. */
 const pagedSpacing = 20_000;
 
-/** The key of a state without old items. No id of a session contains this character. */
-function cutKey(session: string): string {
-  return `${session}\u0000`;
+/**
+ * The key of a state without the old items that a fold does not need. No id of a session contains this
+ * character.
+ */
+function cutKey(session: string, { stored }: NamedFold): string {
+  return `${session}\u0000${stored?.name ?? ''}`;
 }
 
 /** The value that the entry has for a fold, from memory or from its snapshot. */

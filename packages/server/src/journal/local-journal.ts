@@ -5,6 +5,7 @@ import {
   Folder,
   type FoldState,
   type Ids,
+  isCut,
   isMillraceError,
   type RunId,
   type SessionId,
@@ -63,8 +64,22 @@ export interface JournalOptions {
 const journalFold: SessionFold<JournalState> = {
   initial: emptyJournalState,
   apply: foldJournal,
-  stored: { name: 'journal', version: 1 },
+  stored: {
+    name: 'journal',
+    version: 1,
+    // The journal works on the last turn. Only readers of messages need older items.
+    needs: ({ lastTurn }, { turn, finished }) =>
+      finished === undefined || (turn > 0 && turn >= lastTurn),
+  },
 };
+
+/**
+ * Loads the state of a session for work on its last turn. Older items may be missing, so that it costs
+ * the same for a long session as for a short one.
+ */
+export async function loadRecentState(log: Log, session: SessionId): Promise<FoldState> {
+  return (await sessionStates(log).load(session, journalFold)).state;
+}
 
 /** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
@@ -164,7 +179,8 @@ export class LocalJournal implements TaskJournal {
       isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
       isRepeat: decisions.some((made) => made.key === key),
       isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
-      call: findCall(state, toolCallId),
+      // Somebody may decide on a call that ended long ago.
+      call: findCall(state, toolCallId) ?? findCall(await this.#wholeState(), toolCallId),
       decision: decisionOn(this.#state, toolCallId),
     };
   }
@@ -177,7 +193,17 @@ export class LocalJournal implements TaskJournal {
   async state(): Promise<FoldState> {
     if (this.#driver === undefined) await this.#refresh();
     else await this.#last.catch(() => {});
-    return this.#folder.state;
+    return this.#wholeState();
+  }
+
+  /** The state with all items. The journal continues with it. */
+  async #wholeState(): Promise<FoldState> {
+    if (!isCut(this.#folder.state.items)) return this.#folder.state;
+    const { state, incarnation } = await sessionStates(this.#options.log).load(this.#session);
+    // The log may have been rewound, or have newer records.
+    const isSame = incarnation === this.#incarnation;
+    if (isSame && state.through === this.#folder.state.through) this.#folder = new Folder(state);
+    return state;
   }
 
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
