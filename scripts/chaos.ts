@@ -1,5 +1,6 @@
-// Kills processes that write and read one log, at random moments and between the steps of a commit, and
-// checks their reports against the log: npm run chaos -- --kills 1000 --seed 7.
+// Kills processes that write and read one log, at random moments and between the steps of a commit. It
+// also sets their clocks, pauses drivers beyond their lease, and restores a backup. Then it checks the
+// reports of the processes against the log: npm run chaos -- --kills 1000 --seed 7.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,11 +61,13 @@ console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --see
 
 async function runSingleLogChaos(): Promise<boolean> {
   const result = await runChaos({ kills: wanted, seed, folder, onRound: console.log });
-  const { faults, failures, kills: killed, records } = result;
+  const { faults, failures, kills: killed, records, others } = result;
   const minutes = (performance.now() - startedAt) / 60_000;
   const perMinute = Math.round(killed.length / minutes);
   console.log(`roles: ${formatCounts(killed.map(({ role }) => role))}`);
   console.log(`points: ${formatCounts(killed.map(({ where }) => where))}`);
+  const { clockSteps, pauses, restores } = others;
+  console.log(`other faults: clock steps ${clockSteps}, pauses ${pauses}, restores ${restores}`);
   console.log(`${killed.length} kills, ${perMinute} a minute; ${records} records`);
   for (const problem of [...faults.problems, ...failures]) console.error(`problem: ${problem}`);
   console.log(`${faults}`);
