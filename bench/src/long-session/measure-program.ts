@@ -1,11 +1,13 @@
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { sessionStates } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
-import { longAgent } from './long-agent.ts';
+import { fillSession, longAgent } from './long-agent.ts';
 import { startWordsServer } from './words-server.ts';
 
 // Measures one long session in a process of its own, which has nothing of it in memory. Prints JSON.
 
-/** Milliseconds of the process' CPU, or of the clock. */
+/** Milliseconds of the CPU of the process, and its memory. */
 export interface Costs {
   readonly open: number;
   readonly message: number;
@@ -15,9 +17,11 @@ export interface Costs {
   readonly serverMessage: number;
   readonly serverListing: number;
   readonly rssMb: number;
+  /** After the messages were listed, for which the server has all of them in memory. */
+  readonly listedRssMb: number;
 }
 
-const [folder = '', session = '', task = ''] = process.argv.slice(2);
+const [folder = '', session = '', mode = ''] = process.argv.slice(2);
 const repeats = 21;
 
 /** CPU of the process in milliseconds. Other processes of the machine do not change it. */
@@ -34,16 +38,26 @@ async function median(work: () => Promise<unknown>): Promise<number> {
   return times.sort((a, b) => a - b)[Math.floor(repeats / 2)] ?? 0;
 }
 
-const log = sqliteLog({ path: `${folder}/log.db` });
-const agent = longAgent(log);
-const say = (id: string) => agent.run('And then?', { session: id }).result;
-// Code is compiled before anything is measured.
-for (let run = 0; run < 100; run++) await say(`warm ${run % 30}`);
+const log = sqliteLog({ path: join(folder, 'log.db') });
+const costs = await (mode === 'server' ? serverCosts() : agentCosts());
+await log.close();
+process.send?.(costs);
+process.disconnect?.();
 
-const open = await cpuOf(() => say(session));
-const message = await median(() => say(session));
-const listing = await median(() => log.list({ limit: 50 }));
-const settle = await settleCost();
+async function agentCosts(): Promise<Partial<Costs>> {
+  const agent = longAgent(log);
+  const say = (id: string) => agent.run('And then?', { session: id }).result;
+  // Code is compiled before anything is measured. Opening other sessions compiles that of opening.
+  await fillSession(log, 'warm', 5000);
+  for (let run = 0; run < 30; run++) {
+    sessionStates(log).forget('warm');
+    await say('warm');
+  }
+  const open = await cpuOf(() => say(session));
+  const message = await median(() => say(session));
+  const listing = await median(() => log.list({ limit: 50 }));
+  return { open, message, listing, settle: await settleCost() };
+}
 
 /** Settles the turns of the last messages, whose offsets are known. */
 async function settleCost(): Promise<number> {
@@ -64,20 +78,20 @@ async function settleCost(): Promise<number> {
   });
 }
 
-const server = await startWordsServer(folder, log);
-const other = await server.createTask();
-for (let run = 0; run < 50; run++) await server.send(other);
-// The journals of the server release their leases.
-await setTimeout(1000);
-const serverOpen = await cpuOf(() => server.send(task));
-const serverMessage = await median(() => server.send(task));
-const serverListing = await median(() => server.list(task));
-const rssMb = process.memoryUsage().rss / 2 ** 20;
-await server[Symbol.asyncDispose]();
-await log.close();
-const costs: Costs = {
-  ...{ open, message, settle, listing },
-  ...{ serverOpen, serverMessage, serverListing, rssMb },
-};
-process.send?.(costs);
-process.disconnect?.();
+async function serverCosts(): Promise<Partial<Costs>> {
+  const server = await startWordsServer(folder, log);
+  const other = await server.createTask();
+  await fillSession(log, other, 5000);
+  for (let run = 0; run < 30; run++) {
+    sessionStates(log).forget(other);
+    await server.send(other);
+  }
+  await setTimeout(1000);
+  const serverOpen = await cpuOf(() => server.send(session));
+  const serverMessage = await median(() => server.send(session));
+  const rssMb = process.memoryUsage().rss / 2 ** 20;
+  const serverListing = await median(() => server.list(session));
+  const listedRssMb = process.memoryUsage().rss / 2 ** 20;
+  await server[Symbol.asyncDispose]();
+  return { serverOpen, serverMessage, serverListing, rssMb, listedRssMb };
+}

@@ -199,6 +199,8 @@ export async function saveSnapshot(
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
+  // Another writer may have replaced the parts that these links had.
+  for (const link of fresh.items) points.delete(link);
   const added = encodedValues(items, incarnation, values);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
     return addValues(store, session, { known, through, values: added });

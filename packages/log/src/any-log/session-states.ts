@@ -242,8 +242,12 @@ export class SessionStates {
       },
     });
     if (loaded === undefined) return emptyEntry(info);
-    const { state, values } = loaded;
-    return { ...newEntry(incarnation, state), stored: values, storedThrough: state.through };
+    const { state, values: stored } = loaded;
+    const entry = { ...newEntry(incarnation, state), stored };
+    // The value may be older than the state, if the fold is used less often than others.
+    const { through: valueThrough = 0 } = valueOf(entry, fold) ?? {};
+    const storedThrough = fold.stored ? Math.min(state.through, valueThrough) : state.through;
+    return { ...entry, storedThrough };
   }
 
   /** Reads the records after the entry. Returns undefined if the entry cannot be used. */
