@@ -186,8 +186,27 @@ interface StateToStore {
   readonly spacing: number;
 }
 
-/** Stores a state. Returns false if that is not possible. The next state is then stored. */
+/** A state without the old items that a fold does not need, and the value of the fold for it. */
+export interface CutState {
+  readonly stored: StoredFold<unknown>;
+  readonly state: FoldState;
+  readonly value: unknown;
+}
+
+/**
+ * Stores a state. Returns the same state without the items that a fold does not need any more, for each
+ * fold that has such items, so that they need not stay in memory. Returns nothing if the state was not
+ * stored. A later one is stored then.
+ */
 export async function saveSnapshot(
+  store: SnapshotStore,
+  toStore: StateToStore,
+): Promise<readonly CutState[]> {
+  return (await writeSnapshot(store, toStore)) ? cutStates(toStore) : [];
+}
+
+/** Returns false if the state was not stored. */
+async function writeSnapshot(
   store: SnapshotStore,
   { state, incarnation, values, spacing }: StateToStore,
 ): Promise<boolean> {
@@ -386,17 +405,65 @@ function encodedValues(
   incarnation: string,
   values: readonly ValueToStore[],
 ): Readonly<Record<string, StoredValue>> {
-  const encode = ({ stored, through, value }: ValueToStore): [string, StoredValue] => {
-    const { name, version, needs, shorten } = stored;
-    const needed = needs && { stored, needs: (item: ItemState) => needs(value, item) };
-    const cut = needed && neededFrom(items, incarnation, needed);
-    if (cut === undefined) return [name, { version, through, cut, value }];
-    const [links] = linksUntil(items, (link) => link === cut.link);
-    const ids = new Set(links.flatMap(({ chunk }) => chunk.map(({ id }) => id)));
-    const shorter = shorten?.(value, (id) => ids.has(id)) ?? value;
-    return [name, { version, through, cut: cut.ref, value: shorter }];
+  const encode = (given: ValueToStore): [string, StoredValue] => {
+    const { stored, through } = given;
+    const { cut, value } = shortened(items, incarnation, given);
+    const { part, id } = cut?.point ?? noPart;
+    const ref = cut && { part, id };
+    return [stored.name, { version: stored.version, through, cut: ref, value }];
   };
   return Object.fromEntries(values.map(encode));
+}
+
+/** The states without old items, for the values that end with the state. */
+function cutStates({ state, incarnation, values }: StateToStore): readonly CutState[] {
+  return values.flatMap((given) => {
+    const { cut, value } = shortened(state.items, incarnation, given);
+    // A state that is cut there already needs no copy.
+    const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
+    if (!isNew || given.through !== state.through) return [];
+    return [{ stored: given.stored, value, state: cutAt(state, cut) }];
+  });
+}
+
+/** Everything up to a link is stored, and no item of it is needed. */
+interface Cut {
+  readonly link: Sequence<ItemState>;
+  readonly point: StoredPoint;
+}
+
+/** The value without mentions of items that it does not need. */
+function shortened(
+  items: Sequence<ItemState>,
+  incarnation: string,
+  { stored, value }: ValueToStore,
+): { readonly cut: Cut | undefined; readonly value: unknown } {
+  const { needs, shorten } = stored;
+  const needed = needs && { stored, needs: (item: ItemState) => needs(value, item) };
+  const cut = needed && neededFrom(items, incarnation, needed);
+  if (cut === undefined || shorten === undefined) return { cut, value };
+  const [links] = linksUntil(items, (link) => link === cut.link);
+  const ids = new Set(links.flatMap(({ chunk }) => chunk.map(({ id }) => id)));
+  return { cut, value: shorten(value, (id) => ids.has(id)) };
+}
+
+/** Copies the links after the cut. Their entries, and what is known of their parts, stay. */
+function cutAt(state: FoldState, { link, point }: Cut): FoldState {
+  const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
+  let usage: Sequence<AttemptUsage> = cutSequence();
+  usages.set(point.usage, usage);
+  for (const old of linksUntil(state.usage, (one) => one === point.usage)[0]) {
+    usage = { before: usage, chunk: old.chunk };
+    usages.set(old, usage);
+  }
+  let items: Sequence<ItemState> = cutSequence();
+  points.set(items, { ...point, usage: usages.get(point.usage) });
+  for (const old of linksUntil(state.items, (one) => one === link)[0]) {
+    items = { before: items, chunk: old.chunk };
+    const known = points.get(old);
+    if (known !== undefined) points.set(items, { ...known, usage: usages.get(known.usage) });
+  }
+  return { ...state, items, usage };
 }
 
 /**
@@ -415,7 +482,7 @@ function neededFrom(
   items: Sequence<ItemState>,
   incarnation: string,
   { stored, needs }: ItemNeeds,
-): { readonly ref: PartRef; readonly link: Sequence<ItemState> } | undefined {
+): Cut | undefined {
   const unneeded = unneededLinks.get(stored) ?? new WeakSet();
   unneededLinks.set(stored, unneeded);
   const [links, known] = linksUntil(items, (link) => unneeded.has(link));
@@ -427,8 +494,7 @@ function neededFrom(
   }
   for (; link !== undefined; link = link.before) {
     const point = points.get(link);
-    if (point?.incarnation === incarnation && point.part > 0)
-      return { ref: { part: point.part, id: point.id }, link };
+    if (point?.incarnation === incarnation && point.part > 0) return { point, link };
   }
   return undefined;
 }

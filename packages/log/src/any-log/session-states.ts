@@ -14,6 +14,7 @@ import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
 import {
+  type CutState,
   loadSnapshot,
   loadValue,
   type StoredFold,
@@ -158,7 +159,8 @@ export class SessionStates {
    * none is kept, or if the two folds end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    for (const key of [session, cutKey(session, fold)]) {
+    // A state without old items is better, even if it is a little older.
+    for (const key of [cutKey(session, fold), session]) {
       const entry = this.#entries.get(key);
       const known = entry?.values.get(fold as SessionFold<unknown>);
       if (entry === undefined || known?.through !== entry.state.through) continue;
@@ -218,8 +220,8 @@ export class SessionStates {
       const entry = this.#entries.get(key);
       return entry?.incarnation === incarnation ? entry : undefined;
     });
-    if (whole !== undefined && valueOf(whole, fold) !== undefined) return whole;
     if (cut !== undefined && fold.stored?.needs && valueOf(cut, fold) !== undefined) return cut;
+    if (whole !== undefined && valueOf(whole, fold) !== undefined) return whole;
     if (snapshots === undefined || whole === undefined) return whole ?? this.#storedEntry(info, fold);
     const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
     // A value that was stored without old items needs a state without them.
@@ -307,12 +309,24 @@ export class SessionStates {
     const values = [...entry.values].flatMap(([{ stored }, value]) =>
       stored === undefined ? [] : [{ stored, ...value }],
     );
-    const saving = saveSnapshot(snapshots, { state, incarnation, values, spacing }).catch(
-      () => false,
-    );
+    const saving = saveSnapshot(snapshots, { state, incarnation, values, spacing }).catch(() => []);
     this.#saving.set(key, saving);
-    await saving;
+    const cutStates = await saving;
     this.#saving.delete(key);
+    for (const cut of cutStates) this.#replace(key, entry, cut);
+  }
+
+  /** Keeps a state without old items for a fold, instead of the whole one. */
+  #replace(key: string, entry: Entry, { stored, state, value }: CutState): void {
+    const fold = [...entry.values.keys()].find((one) => one.stored === stored);
+    if (fold === undefined || this.#entries.get(key) !== entry) return;
+    const { through } = state;
+    const cutEntry = { ...newEntry(entry.incarnation, state), storedThrough: through };
+    cutEntry.values.set(fold, { through, value });
+    this.#put(this.#keyOf(state, fold), cutEntry);
+    if (key !== state.session) return;
+    entry.values.delete(fold);
+    if (entry.values.size === 0) this.#drop(key);
   }
 
   #keyOf({ session, items }: FoldState, fold: NamedFold): string {
