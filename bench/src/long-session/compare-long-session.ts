@@ -63,7 +63,10 @@ async function fill(folder: string, length: number): Promise<string> {
 
 /** Measures in processes of their own, which have nothing of the session in memory. */
 async function measure(folder: string, task: string): Promise<Costs> {
-  return { ...(await inProcess(folder, task, 'agent')), ...(await inProcess(folder, task, 'server')) };
+  return {
+    ...(await inProcess(folder, task, 'agent')),
+    ...(await inProcess(folder, task, 'server')),
+  };
 }
 
 async function inProcess(folder: string, task: string, mode: string): Promise<Costs> {

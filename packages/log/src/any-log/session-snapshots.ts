@@ -23,7 +23,7 @@ import { sizeOf } from './state-size.ts';
 // next snapshot writes these parts again.
 
 /** Increase it when the fold or the format changes, so that older snapshots are not used any more. */
-const snapshotVersion = 1;
+export const snapshotVersion = 1;
 
 /** How the value of a fold is stored in snapshots. It must be data: no functions and no class instances. */
 export interface StoredFold<T> {
@@ -228,8 +228,7 @@ async function writeSnapshot(
   const parts = newParts(fresh, sealed, sealedUsage);
   const { part, id } = parts.at(-1)?.ref ?? fresh.base;
   const last = { part, id };
-  for (const { link, ref } of parts)
-    points.set(link, { ...ref, incarnation, usage: fresh.stored });
+  for (const { link, ref } of parts) points.set(link, { ...ref, incarnation, usage: fresh.stored });
   // The usage is in the last part.
   const newest = parts.at(-1);
   if (newest !== undefined && sealedUsage > 0)
@@ -303,7 +302,8 @@ async function isThere(
 ): Promise<boolean> {
   if (part === last.part) return id === last.id;
   const [found] = await store.read(session, { from: part, maxBytes: 1 });
-  const content = found?.part === part ? (decodePart(found.body) as ItemPart | undefined) : undefined;
+  const content =
+    found?.part === part ? (decodePart(found.body) as ItemPart | undefined) : undefined;
   return content?.id === id;
 }
 
@@ -359,7 +359,11 @@ function newParts(
 /** True if a snapshot that is nearly as new has values for the same folds. */
 function isRecent(
   known: Head,
-  { through, values, spacing }: Pick<StateToStore, 'values' | 'spacing'> & { readonly through: number },
+  {
+    through,
+    values,
+    spacing,
+  }: Pick<StateToStore, 'values' | 'spacing'> & { readonly through: number },
 ): boolean {
   const isNew = (stored: number, distance: number) => stored > through - distance * spacing;
   const has = ({ stored: { name, version } }: ValueToStore) => {

@@ -13,14 +13,7 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
-import {
-  type CutState,
-  loadSnapshot,
-  loadValue,
-  type StoredFold,
-  type StoredValue,
-  saveSnapshot,
-} from './session-snapshots.ts';
+import type { CutState, StoredFold, StoredValue } from './session-snapshots.ts';
 import { bytesOf, sizeOf } from './state-size.ts';
 
 /** A fold beside the session state, for example the state of an agent loop. */
@@ -220,9 +213,11 @@ export class SessionStates {
       const entry = this.#entries.get(key);
       return entry?.incarnation === incarnation ? entry : undefined;
     });
-    if (cut !== undefined && fold.stored?.needs && valueOf(cut, fold) !== undefined) return cut;
-    if (whole !== undefined && valueOf(whole, fold) !== undefined) return whole;
-    if (snapshots === undefined || whole === undefined) return whole ?? this.#storedEntry(info, fold);
+    if (cut !== undefined && fold.stored?.needs && knownValue(cut, fold) !== undefined) return cut;
+    if (whole !== undefined && knownValue(whole, fold) !== undefined) return whole;
+    if (snapshots === undefined || whole === undefined)
+      return whole ?? this.#storedEntry(info, fold);
+    const { loadValue } = await snapshotCode();
     const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
     // A value that was stored without old items needs a state without them.
     if (value?.cut !== undefined) return this.#storedEntry(info, fold);
@@ -235,6 +230,7 @@ export class SessionStates {
     const { snapshots } = this.#log;
     const { session, incarnation, through } = info;
     if (snapshots === undefined || through < this.#recordsPerSnapshot) return emptyEntry(info);
+    const { loadSnapshot } = await snapshotCode();
     let bytes = 0;
     const loaded = await loadSnapshot(snapshots, info, {
       fold: fold.stored,
@@ -247,7 +243,7 @@ export class SessionStates {
     const { state, values: stored } = loaded;
     const entry = { ...newEntry(incarnation, state), stored };
     // The value may be older than the state, if the fold is used less often than others.
-    const { through: valueThrough = 0 } = valueOf(entry, fold) ?? {};
+    const { through: valueThrough = 0 } = knownValue(entry, fold) ?? {};
     const storedThrough = fold.stored ? Math.min(state.through, valueThrough) : state.through;
     return { ...entry, storedThrough };
   }
@@ -260,7 +256,7 @@ export class SessionStates {
   ): Promise<LoadedSession<unknown> | undefined> {
     const folder = new Folder(entry.state);
     const key = this.#keyOf(entry.state, fold);
-    const known = valueOf(entry, fold);
+    const known = knownValue(entry, fold);
     // Without a fold, there is no value that would need earlier records.
     const start = fold === noFold ? entry.state.through : 0;
     let { through, value } = known ?? { through: start, value: fold.initial };
@@ -309,7 +305,10 @@ export class SessionStates {
     const values = [...entry.values].flatMap(([{ stored }, value]) =>
       stored === undefined ? [] : [{ stored, ...value }],
     );
-    const saving = saveSnapshot(snapshots, { state, incarnation, values, spacing }).catch(() => []);
+    const toStore = { state, incarnation, values, spacing };
+    const saving = snapshotCode()
+      .then(({ saveSnapshot }) => saveSnapshot(snapshots, toStore))
+      .catch(() => []);
     this.#saving.set(key, saving);
     const cutStates = await saving;
     this.#saving.delete(key);
@@ -356,6 +355,9 @@ export class SessionStates {
   }
 }
 
+/** Short sessions have no snapshots, so the code loads on demand. */
+const snapshotCode = () => import('./session-snapshots.ts');
+
 /** During a long load, a snapshot is stored once per this many records. */
 const pagedSpacing = 20_000;
 
@@ -368,7 +370,10 @@ function cutKey(session: string, { stored }: NamedFold): string {
 }
 
 /** The value that the entry has for a fold, from memory or from its snapshot. */
-function valueOf({ values, stored }: Entry, fold: SessionFold<unknown>): FoldedValue | undefined {
+function knownValue(
+  { values, stored }: Entry,
+  fold: SessionFold<unknown>,
+): FoldedValue | undefined {
   const known = values.get(fold);
   if (known !== undefined || fold.stored === undefined) return known;
   const found = stored.get(fold.stored.name);

@@ -73,7 +73,6 @@ function markedKeys(value: object): readonly string[] {
 /** A checksum of 32 bits (FNV-1a) over the text. It finds damage and is no protection from forgery. */
 function checksum(text: string): string {
   let sum = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++)
-    sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
   return (sum >>> 0).toString(36);
 }

@@ -167,16 +167,17 @@ export class PostgresReader implements LogReader {
     const found: SnapshotPart[] = [];
     let bytes = 0;
     for (let next = from; bytes < maxBytes; ) {
-      const values = [session, next, next === 0 ? 1 : partsPerQuery];
+      // Most readers need part 0 first, to find out which of the others they need.
+      const most = next === 0 ? 1 : partsPerQuery;
       const sql = () => this.#database.statements.snapshotParts;
-      const rows = await this.#database.read<SnapshotPart>(sql, values);
+      const rows = await this.#database.read<SnapshotPart>(sql, [session, next, most]);
       for (const { part, body } of rows) {
         if (bytes >= maxBytes) break;
         found.push({ part, body });
         bytes += body.length;
         next = part + 1;
       }
-      if (rows.length < partsPerQuery) break;
+      if (rows.length < most) break;
     }
     return found;
   }
