@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { restoreBackup } from '../apps/cli/src/backup/restore-backup.ts';
+import { writeBackup } from '../apps/cli/src/backup/write-backup.ts';
 import { clusterChaos } from '../packages/server/src/testing/cluster/chaos.ts';
 import { startCluster } from '../packages/server/src/testing/cluster/cluster.ts';
 import { Randomness } from './chaos/randomness.ts';
@@ -12,7 +14,7 @@ import { runChaos } from './chaos/run-chaos.ts';
 
 const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--seed S] [--keep]
 
-  --cluster   use two servers, a worker, Postgres and Redis instead of one log file
+  --cluster   use two servers, a worker, Postgres, PgBouncer and Redis instead of one log file
   --kills N   number of processes to kill. Default: 100, or 200 with --cluster
   --seed S    seed of the random plan; the same seed repeats the plan. Default: random
   --keep      keep the folder with the log and print its path`;
@@ -74,13 +76,26 @@ async function runSingleLogChaos(): Promise<boolean> {
   return faults.isClean && failures.length === 0;
 }
 
+const backupPath = join(folder, 'backup.db');
+const postgresTarget = (url: string) => ({ type: 'postgres', name: 'the cluster', url }) as const;
+const backups = {
+  async make(url: string): Promise<void> {
+    rmSync(backupPath, { force: true });
+    await writeBackup(postgresTarget(url), backupPath);
+  },
+  async restore(url: string): Promise<void> {
+    await restoreBackup({ path: backupPath, target: postgresTarget(url), replace: true });
+  },
+};
+
 /** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
 async function runClusterChaos(): Promise<boolean> {
   const generator = new Randomness(seed);
   const random = () => generator.next();
   const cluster = await startCluster(folder);
   try {
-    const result = await clusterChaos({ kills: wanted, random, cluster, onRound: console.log });
+    const options = { kills: wanted, random, cluster, onRound: console.log };
+    const result = await clusterChaos({ ...options, backups });
     const { counts, problems, messages, records, charges, looks } = result;
     const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
     const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -14,10 +14,10 @@ import { subAgent } from '../tool/agent-tools.ts';
 const c1 = toolCallId('c1');
 
 /** A session whose call waits for an answer. The policy can change later. */
-async function parked(replay: 'safe' | 'never' = 'never') {
+async function parked(afterCrash: 'repeat' | 'fail' = 'fail') {
   const ran: unknown[] = [];
   const rules: { decision: Approval } = { decision: 'ask' };
-  const rm = tool('rm', async (input) => ran.push(input), { replay });
+  const rm = tool('rm', async (input) => ran.push(input), { afterCrash });
   const stage = createTestAgent([answer(call('c1', 'rm', {})), 'Done.', 'Done.'], {
     ...{ tools: [rm], whileAsking: 'park', approve: () => rules.decision },
   });
@@ -40,7 +40,7 @@ test('attack: an answer does not override a policy that denies by now', async ()
 });
 
 test('attack: a call that was interrupted is decided on again', async () => {
-  const { log, ran, rules, end, agent } = await parked('safe');
+  const { log, ran, rules, end, agent } = await parked('repeat');
   const at = { turn: 1, attempt: 1 };
   const started = { toolCallId: c1, name: 'rm', executionId: 'x' as never, summary: '' };
   const fact: Fact = { type: 'tool_execution_started', ...started };
