@@ -13,7 +13,7 @@ import {
   type TraceContext,
   toArray,
 } from '@millrace/core';
-import type { Driver } from '@millrace/log';
+import { type Driver, snapshot } from '@millrace/log';
 import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
@@ -38,7 +38,13 @@ import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { activeCommands } from '../state/commands.ts';
-import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
+import {
+  findUsedId,
+  interruptedStop,
+  itemDrafts,
+  mayBeUsedBefore,
+  runStarted,
+} from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { runStreams } from '../views/run-streams.ts';
 import {
@@ -406,7 +412,9 @@ export class LiveRun implements Run {
     const newItems = isContinued ? [] : (this.#options.input ?? []);
     // The caller of a sub-agent needs a whole answer.
     const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
-    const used = findUsedId(newItems, journal.state);
+    const isUnsure = newItems.some(({ id }) => mayBeUsedBefore(id, journal.state));
+    const known = isUnsure ? await snapshot(settings.log, this.session) : journal.state;
+    const used = findUsedId(newItems, known);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
     if (found.turn !== undefined || stale.length > 0) {

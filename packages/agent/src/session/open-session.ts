@@ -16,7 +16,7 @@ export interface DrivenSession {
 }
 
 /** Longer sessions are folded in pages before the lease is taken, so that other work can run. */
-const maxFirstBatch = 2000;
+const maxFirstBatch = 1000;
 
 /** How long a sub-agent that continues waits for the lease of the process before it. */
 const maxHeldMs = 60_000;

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
+import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import type {
   NewSessionNumbers,
   OnCommitPoint,
@@ -271,6 +272,28 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   blobsOf(session: SessionId): readonly string[] {
     this.#flush();
     return this.#guard(() => this.#blobs.referencedBy(this.#key(session)));
+  }
+
+  snapshotParts(session: SessionId, from: number, maxBytes: number): readonly SnapshotPart[] {
+    this.#flush();
+    return this.#guard(() => {
+      const found: SnapshotPart[] = [];
+      let bytes = 0;
+      for (const row of this.#statements.snapshotParts.iterate(this.#key(session), from)) {
+        const body = String(row['body']);
+        found.push({ part: Number(row['part']), body });
+        bytes += body.length;
+        if (bytes >= maxBytes) break;
+      }
+      return found;
+    });
+  }
+
+  putSnapshotParts(session: SessionId, first: number, parts: readonly SnapshotPart[]): void {
+    this.#flush();
+    const key = this.#key(session);
+    this.#statements.dropSnapshotParts.run(key, first);
+    for (const { part, body } of parts) this.#statements.putSnapshotPart.run(key, part, body);
   }
 
   nextEpoch(): number {
