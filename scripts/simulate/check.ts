@@ -4,7 +4,7 @@ import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import { referenceTranscript } from '../../packages/core/src/testing/reference-fold.ts';
 import type { Cluster, ToldRecord } from './cluster.ts';
 import { expectedBegin, expectedEnd, textOf } from './simulated-agent.ts';
-import type { StoreState } from './store-state.ts';
+import type { StoreState } from './stores/store-state.ts';
 
 /** A message that a client has sent, and when the server confirmed it. */
 export interface SentMessage {
