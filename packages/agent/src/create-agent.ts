@@ -39,7 +39,7 @@ import type {
   StepToPrepare,
   StopCondition,
 } from './contract/settings.ts';
-import type { PendingCall, StepInfo, Tool } from './contract/tool.ts';
+import type { CheckedToolCall, StepInfo, Tool } from './contract/tool.ts';
 import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { toItems } from './input/run-input.ts';
 import { assertKnownOptions } from './known-options.ts';
@@ -86,7 +86,7 @@ export interface AgentOptions<
    */
   readonly approve?:
     | ((
-        call: PendingCall<AllTools<Tools, Dynamic>>,
+        call: CheckedToolCall<AllTools<Tools, Dynamic>>,
         step: StepInfo<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
@@ -214,8 +214,9 @@ export function createAgent<
     run: (input, runOptions = {}) => {
       assertKnownOptions('agent.run', runOptions, runOptionNames);
       const { session: given, signal, ...rest } = runOptions;
-      const session = given === undefined ? ids.session() : sessionId(given);
-      return new LiveRun(settings, { ...rest, signal, session, input: toItems(input, ids) });
+      const isNew = given === undefined;
+      const session = isNew ? ids.session() : sessionId(given);
+      return new LiveRun(settings, { ...rest, signal, session, isNew, input: toItems(input, ids) });
     },
     resume: (given, runOptions = {}) => {
       const { session: _session, ...names } = runOptionNames;

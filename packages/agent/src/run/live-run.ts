@@ -14,14 +14,15 @@ import {
   toArray,
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
-import { StepToolbox } from '../context/step-tools.ts';
+import { abort } from '../abortable.ts';
+import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
   ApproveOptions,
-  ClientResult,
+  ClientToolResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -57,6 +58,8 @@ interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: readonly Item[] | undefined;
   readonly signal: AbortSignal | undefined;
+  /** True if the session id was created for this run. Default: false. */
+  readonly isNew?: boolean | undefined;
   /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
   /** The trace of a run that starts here. */
@@ -105,6 +108,8 @@ export class LiveRun implements Run {
   #through = 0;
   /** The calls whose answers waited on the log when the session was opened. */
   #answered: readonly string[] = [];
+  /** Whether this agent, or one that it can hand off to, has an `output`. */
+  #hasOutput = true;
   #onRecord: (record: LogRecord) => void = () => {};
   /** The active agent may change in a hand-off, so this is a function. */
   #parks: () => boolean = () => false;
@@ -157,7 +162,9 @@ export class LiveRun implements Run {
     initialState.catch(() => {});
     const answered = () => this.#answered;
     const parks = () => this.#parks();
-    return { log, initialState, ended: this.#ended.signal, through, answered, parks };
+    const hasOutput = () => this.#hasOutput;
+    const ended = this.#ended.signal;
+    return { log, initialState, ended, through, answered, parks, hasOutput };
   }
 
   async text(): Promise<string> {
@@ -201,7 +208,7 @@ export class LiveRun implements Run {
     return this.#commands.deny(call, options);
   }
 
-  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+  provideToolResult(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     return this.#commands.provideToolResult(call, result);
   }
 
@@ -214,7 +221,7 @@ export class LiveRun implements Run {
       parent?.checkPrices(this.#settings.providers);
       const { signal } = this.#options;
       const { driver: opened, from } = await openSession(this.#settings, this.session, {
-        ...{ parent, signal },
+        ...{ parent, signal, isNew: this.#options.isNew === true },
       });
       driver = opened;
       this.#epoch.resolve(driver.epoch);
@@ -224,7 +231,7 @@ export class LiveRun implements Run {
       result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
-      this.#ended.abort();
+      abort(this.#ended);
       this.#epoch.resolve(undefined);
       await driver?.release().catch(() => {});
     }
@@ -244,7 +251,7 @@ export class LiveRun implements Run {
     this.#parks = () => context.settings.whileAsking === 'park';
     this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
-      abort: () => this.#stop.abort(),
+      abort: () => abort(this.#stop),
       flushCommands: () => this.#commands.flush(journal),
     });
     this.#onRecord = (record) => loop.onRecord(record);
@@ -273,9 +280,9 @@ export class LiveRun implements Run {
     } finally {
       leave();
       this.#commands.close();
-      this.#stop.abort();
+      abort(this.#stop);
       await loop.halt();
-      this.#ended.abort();
+      abort(this.#ended);
       await listening;
       keepSession(this.#settings.log, driver, journal);
     }
@@ -292,7 +299,7 @@ export class LiveRun implements Run {
     const why = () => runLeft(this.session, this.id);
     const lose = () => this.#fail(journal, why());
     const onLeave = () => {
-      this.#leaving.abort();
+      abort(this.#leaving);
       const cancel = this.#settings.clock.after(leaveGraceMs, lose);
       void loop.leave(why()).then(lose).finally(cancel);
     };
@@ -303,8 +310,8 @@ export class LiveRun implements Run {
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
     // First, so that sub-agents leave their sessions for the next process instead of aborting.
-    this.#leaving.abort();
-    this.#stop.abort();
+    abort(this.#leaving);
+    abort(this.#stop);
   }
 
   /** True if this is the run of a sub-agent whose session was started by an earlier process or run. */
@@ -315,6 +322,7 @@ export class LiveRun implements Run {
   #contextOf(journal: SessionJournal, initialState: FoldState): RunContext {
     const settings = this.#settings;
     const registry = createRegistry(settings);
+    this.#hasOutput = [...registry.values()].some(({ output }) => output !== undefined);
     const callIds = new UniqueCallIds(settings.ids, journal.state);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers, parent, context } = this.#options;
@@ -450,11 +458,11 @@ export class LiveRun implements Run {
   /** A signal that is already aborted stops the run before the first request. */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
-    const abort = async () => {
+    const stop = async () => {
       if (!this.#leaving.signal.aborted) await this.abort(textOfError(signal?.reason));
     };
-    const onAbort = () => void abort().catch(() => {});
-    if (signal?.aborted) await abort();
+    const onAbort = () => void stop().catch(() => {});
+    if (signal?.aborted) await stop();
     signal?.addEventListener('abort', onAbort);
     return () => signal?.removeEventListener('abort', onAbort);
   }

@@ -24,7 +24,7 @@ export interface FoldedSession {
 }
 
 interface JournalOptions {
-  readonly driver: Pick<Driver, 'session' | 'append'>;
+  readonly driver: Pick<Driver, 'session' | 'append' | 'openedThrough'>;
   /** The folded state, if it is known. Then the driver delivers only the records after it. */
   readonly from?: FoldedSession | undefined;
   /**
@@ -85,8 +85,10 @@ export class SessionJournal implements Journal {
 
   /** Reads and folds the existing records, without notifying observers. */
   async open(): Promise<void> {
-    const batch = await this.#options.driver.append([]);
-    const { onStep, from, refold } = this.#options;
+    const { onStep, from, refold, driver } = this.#options;
+    // The state is that of the session already, for example because the session is new.
+    const isCurrent = driver.openedThrough === this.state.through;
+    const batch = isCurrent ? emptyBatch(this.state.through) : await driver.append([]);
     this.#fold(batch, (...step) => onStep?.(...step));
     if (from !== undefined && this.#hasRedaction && refold !== undefined) {
       const { state, loop } = await refold(batch.through);
@@ -123,6 +125,11 @@ export class SessionJournal implements Journal {
     return this.#fail(error);
   };
 
+  /** True if no write waits for its commit. */
+  get isQuiet(): boolean {
+    return this.#inFlight === 0;
+  }
+
   settled(): Promise<void> {
     return this.#last;
   }
@@ -144,7 +151,7 @@ export class SessionJournal implements Journal {
       const { fact } = record;
       if (fact?.type === 'run_started')
         this.#observedRun = { id: fact.runId, trace: fact.trace, agent };
-      observe?.(record, [...agentEvents(before, record, after)], this.#observedRun);
+      observe?.(record, agentEvents(before, record, after), this.#observedRun);
       onRecord(record);
       if (fact?.type === 'run_finished') this.#observedRun = undefined;
     });
@@ -161,6 +168,10 @@ export class SessionJournal implements Journal {
   }
 }
 
+function emptyBatch(through: number): Batch {
+  return { after: through, through, records: [] };
+}
+
 export function notFoldable(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   code: string,
@@ -172,7 +183,7 @@ export function notFoldable(
 interface ForeignRecordsOptions {
   readonly log: Log;
   readonly session: SessionId;
-  readonly journal: Journal;
+  readonly journal: Pick<SessionJournal, 'state' | 'isQuiet' | 'write'>;
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
@@ -195,7 +206,8 @@ export async function receiveForeignRecords({
   while (!ended.aborted) {
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
-    if (ended.aborted || journal.state.through !== before) continue;
+    // The response to a write in flight brings the records of others.
+    if (ended.aborted || journal.state.through !== before || !journal.isQuiet) continue;
     const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
     const { done } = await batches.next();
     await batches.return?.();

@@ -27,7 +27,7 @@ export interface Log {
    * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the
    * session has this key. It reads an index, so its cost does not depend on the session's length.
    */
-  findCommand(session: string, key: string): Promise<SubmittedCommand | undefined>;
+  findCommand(session: string, key: string): Promise<FoundCommand | undefined>;
 
   /** Reads the records after an offset, up to a size limit. */
   read(session: string, options?: ReadOptions): Promise<Batch>;
@@ -84,6 +84,11 @@ export interface Driver {
   readonly epoch: number;
   /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
   readonly incarnation: string;
+  /**
+   * The offset of the session's last record when the driver was opened. A caller that has the records
+   * up to it need not read them. Default: unknown.
+   */
+  readonly openedThrough?: number | undefined;
   /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**
@@ -140,7 +145,7 @@ export interface SubmitResult {
 }
 
 /** A command on the log, found by its key. */
-export interface SubmittedCommand {
+export interface FoundCommand {
   /** The offset of the command's record. */
   readonly offset: number;
   /** True if a driver has handled the command. */

@@ -1,7 +1,7 @@
 import {
   type DraftRecord,
   decodeDraft,
-  defaultLimits,
+  defaultContentLimits,
   encodeDraft,
   isMillraceError,
   isPartId,
@@ -37,10 +37,15 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
     isCount(attempt) &&
     isCount(at) &&
     typeof chunk === 'string' &&
-    chunk.length <= defaultLimits.maxTextLength &&
+    chunk.length <= defaultContentLimits.maxTextLength &&
     isKnownPart(id);
   if (!isPlain) return undefined;
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
+}
+
+/** True for text of a stream. Its writer does not wait for the commit. */
+export function isStreamText(drafts: readonly DraftRecord[]): boolean {
+  return drafts.length > 0 && drafts.every(({ delta }) => delta?.type === 'append_text');
 }
 
 /** The last part id that was valid. Consecutive appends usually belong to one part. */

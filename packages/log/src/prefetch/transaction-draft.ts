@@ -2,12 +2,12 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import { randomIncarnation } from '../storage/incarnation.ts';
 import type { NewSessionNumbers, StoreTransaction } from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
+import { type FetchedRows, NotFetched } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
 
 /**
  * A transaction in memory: the fetched rows and the changes to write. Reading a row that was not
- * fetched throws `NotFetchedError`.
+ * fetched throws `NotFetched`.
  */
 export class TransactionDraft implements StoreTransaction {
   readonly #fetched: FetchedRows;
@@ -56,13 +56,13 @@ export class TransactionDraft implements StoreTransaction {
 
   nextEpoch(): number {
     const number = this.#fetched.epochs[this.#epochs++];
-    if (number === undefined) throw new NotFetchedError({ what: 'epoch' });
+    if (number === undefined) throw new NotFetched({ what: 'epoch' });
     return number;
   }
 
   nextSession(): NewSessionNumbers {
     const made = this.#fetched.made[this.#made++];
-    if (made === undefined) throw new NotFetchedError({ what: 'made' });
+    if (made === undefined) throw new NotFetched({ what: 'made' });
     return { made, incarnation: this.#fetched.incarnation ?? randomIncarnation() };
   }
 
@@ -124,8 +124,7 @@ export class TransactionDraft implements StoreTransaction {
   #draft(session: SessionId): SessionDraft {
     const known = this.#sessions.get(session);
     if (known !== undefined) return known;
-    if (!this.#fetched.sessions.has(session))
-      throw new NotFetchedError({ what: 'session', session });
+    if (!this.#fetched.sessions.has(session)) throw new NotFetched({ what: 'session', session });
     const draft = new SessionDraft(session, this.#fetched.sessions.get(session), this.blobChanges);
     this.#sessions.set(session, draft);
     return draft;

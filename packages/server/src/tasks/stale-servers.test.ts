@@ -23,7 +23,7 @@ async function twoServers() {
   const [held, started] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
   let isFirst = true;
   const hold = defineTool({
-    ...{ name: 'hold', description: 'Holds', input: z.object({}), replay: 'safe' },
+    ...{ name: 'hold', description: 'Holds', input: z.object({}), afterCrash: 'repeat' },
     execute: async () => {
       if (!isFirst) return 'Done at once';
       isFirst = false;
