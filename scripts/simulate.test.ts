@@ -30,7 +30,9 @@ test('the same seed gives the same run, and another seed gives another one', asy
 test('a paused machine does nothing until it continues, and a crashed one nothing more', async () => {
   const { trace } = await playedWorld(3);
   const times = (name: string) =>
-    trace.filter((line) => line.includes(` ${name} answers`)).map((line) => Number.parseFloat(line));
+    trace
+      .filter((line) => line.includes(` ${name} answers`))
+      .map((line) => Number.parseFloat(line));
   expect(times('b').filter((at) => at > 100 && at < 300)).toEqual([]);
   expect(times('b').filter((at) => at > 600)).toEqual([]);
   expect(times('b').filter((at) => at > 500)).not.toEqual([]);

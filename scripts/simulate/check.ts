@@ -4,7 +4,7 @@ import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import { referenceTranscript } from '../../packages/core/src/testing/reference-fold.ts';
 import type { Cluster, ToldRecord } from './cluster.ts';
 import { expectedBegin, expectedEnd, textOf } from './simulated-agent.ts';
-import type { StoreState } from './store-state.ts';
+import type { StoreState } from './stores/store-state.ts';
 
 /** A message that a client has sent, and when the server confirmed it. */
 export interface SentMessage {
@@ -133,14 +133,14 @@ function checkAcks({ world, disk }: Cluster, sent: readonly SentMessage[]): void
   }
 }
 
-/** A tool with `replay: 'never'` runs at most once per message, counted since the last rewind. */
+/** A tool with `afterCrash: 'fail'` runs at most once per message, counted since the last rewind. */
 function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
   const since = disk.rewinds.at(-1)?.at ?? 0;
   const counts = new Map<string, number>();
   for (const { tool, message, at } of toolRuns)
     if (tool === 'charge' && at >= since) counts.set(message, (counts.get(message) ?? 0) + 1);
   for (const [message, count] of counts)
-    if (count > 1) world.fail(`The tool with replay 'never' ran ${count} times for "${message}"`);
+    if (count > 1) world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
 }
 
 /** The transcript of a client equals the reference fold of the log. */

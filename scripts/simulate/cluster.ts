@@ -3,16 +3,16 @@ import { type Batch, encodeRecord, type LogRecord } from '@millrace/core';
 import { type Driver, type Log, systemClock } from '@millrace/log';
 import { storeLog } from '@millrace/log/store';
 import { createServer, RowsError } from '@millrace/server';
-import { ConnectionLost, type DatabaseConnection, DatabaseServer } from './database.ts';
-import { Disk } from './disk.ts';
-import { SharedFile } from './file-store.ts';
-import { postgresModelLog } from './model-postgres.ts';
-import { ModelRows, SharedRows } from './model-rows.ts';
-import { ModelStore } from './model-store.ts';
 import { type HttpService, Network } from './network.ts';
 import type { Plant } from './plants.ts';
-import { RowWatch } from './row-watch.ts';
 import { agentName, simulatedAgent, type ToolRun } from './simulated-agent.ts';
+import { ConnectionLost, type DatabaseConnection, DatabaseServer } from './stores/database.ts';
+import { Disk } from './stores/disk.ts';
+import { SharedFile } from './stores/file-store.ts';
+import { postgresModelLog } from './stores/model-postgres.ts';
+import { ModelRows, SharedRows } from './stores/model-rows.ts';
+import { ModelStore } from './stores/model-store.ts';
+import { RowWatch } from './stores/row-watch.ts';
 import { Machine, type World } from './world.ts';
 
 /** Where the servers store their sessions: a model of SQLite or Postgres, or a real SQLite file. */
@@ -195,8 +195,7 @@ export class Cluster {
     try {
       return await connection.ask<T>('rows', (answer) => answer(work));
     } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error;
-      throw new RowsError('storage', 'Cannot reach the database', {}, { cause: error });
+      throw error instanceof ConnectionLost ? unreachable(error) : error;
     }
   }
 
@@ -206,6 +205,10 @@ export class Cluster {
     this.world.note(`told ${session} ${text}`);
     this.told.push({ session, offset, text });
   }
+}
+
+function unreachable(cause: Error): RowsError {
+  return new RowsError('storage', 'Cannot reach the database', {}, { cause });
 }
 
 /**

@@ -130,7 +130,9 @@ class Workload {
     return this.handles.every((handle) => {
       const row = this.#cluster.disk.state.sessions.get(sessionId(handle.id))?.row;
       const { connection, state } = handle.snapshot();
-      const isUpToDate = connection.state === 'live' && state.through === row?.through;
+      // The stream of a task whose last run failed has ended.
+      const isConnected = connection.state === 'live' || connection.state === 'ended';
+      const isUpToDate = isConnected && state.through === row?.through;
       return row !== undefined && !hasWork(row) && isUpToDate;
     });
   }

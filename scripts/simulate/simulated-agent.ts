@@ -30,9 +30,9 @@ interface AgentContext {
 /** The agent of one server. Its answers follow from the request alone, so any server can continue a run. */
 export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext): Agent {
   const { start } = machine;
-  const tool = (name: string, replay: 'safe' | 'never') =>
+  const tool = (name: string, afterCrash: 'repeat' | 'fail') =>
     defineTool({
-      ...{ name, replay, description: `Does it, with replay ${replay}` },
+      ...{ name, afterCrash, description: `Does it, with afterCrash ${afterCrash}` },
       input: z.object({ message: z.string() }),
       execute: async ({ message }) => {
         // A program that has crashed has no effects.
@@ -49,7 +49,7 @@ export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext)
   );
   return createAgent({
     ...{ log, provider, name: machine.name, onInterrupted: 'retry' },
-    tools: [tool('charge', 'never'), tool('look', 'safe')],
+    tools: [tool('charge', 'fail'), tool('look', 'repeat')],
     limits: { maxRepeats: 1000, maxTurns: 10_000 },
   }) as Agent;
 }

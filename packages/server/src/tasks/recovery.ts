@@ -63,7 +63,10 @@ export class Recovery {
     else this.#skipped.set(session, through);
   }
 
-  async #resume({ task, isStatusOfRun }: StoredTask, agent: ResolvedAgent['agent']): Promise<boolean> {
+  async #resume(
+    { task, isStatusOfRun }: StoredTask,
+    agent: ResolvedAgent['agent'],
+  ): Promise<boolean> {
     const { journals, async, loops, onDiagnostic } = this.#options;
     const isLoop = agent.type === 'loop';
     return journals.use(

@@ -1,8 +1,8 @@
 import { type SessionId, sessionId } from '@millrace/core';
 import type { Row, Table } from '@millrace/server';
+import type { Machine, World } from '../world.ts';
 import type { Disk } from './disk.ts';
 import type { SharedRows } from './model-rows.ts';
-import type { Machine, World } from './world.ts';
 
 /** How long a wrong status may stay until the driver of the task corrects it. */
 const graceMs = 10_000;

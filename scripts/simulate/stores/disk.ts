@@ -1,8 +1,8 @@
 import { LogError } from '@millrace/log';
 import { randomIncarnation } from '@millrace/log/store';
+import type { Machine, World } from '../world.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { emptyState, type RowsState, type StoreState, withIncarnation } from './store-state.ts';
-import type { Machine, World } from './world.ts';
 
 /** When a machine crashes at a commit: before it is stored, or before its program learns of it. */
 export type CommitCrash = 'before' | 'after';

@@ -1,29 +1,29 @@
 import type { SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError } from '@millrace/log';
 import type { SessionRow, SessionRowFilter } from '@millrace/log/store';
-import type { JobOutcome } from '../../packages/log/src/engine/commit-queue.ts';
-import { LeaseJudge } from '../../packages/log/src/engine/lease-clock.ts';
-import { LogContext } from '../../packages/log/src/engine/log-context.ts';
-import { StoreLog } from '../../packages/log/src/engine/store-log.ts';
-import { FeedRegistry } from '../../packages/log/src/follow/feeds.ts';
-import { ServerClock } from '../../packages/log/src/postgres/server-clock.ts';
+import type { JobOutcome } from '../../../packages/log/src/engine/commit-queue.ts';
+import { LeaseJudge } from '../../../packages/log/src/engine/lease-clock.ts';
+import { LogContext } from '../../../packages/log/src/engine/log-context.ts';
+import { StoreLog } from '../../../packages/log/src/engine/store-log.ts';
+import { FeedRegistry } from '../../../packages/log/src/follow/feeds.ts';
+import { ServerClock } from '../../../packages/log/src/postgres/server-clock.ts';
 import {
   FetchedRows,
   keepRecords,
   type RowRequest,
   requestedSessions,
-} from '../../packages/log/src/prefetch/fetched-rows.ts';
+} from '../../../packages/log/src/prefetch/fetched-rows.ts';
 import {
   PrefetchCommitQueue,
   type PrefetchWriter,
   type WorkPass,
-} from '../../packages/log/src/prefetch/prefetch-commits.ts';
-import type { TransactionDraft } from '../../packages/log/src/prefetch/transaction-draft.ts';
-import { decodeChunk } from '../../packages/log/src/storage/chunk-codec.ts';
-import type { LogReader, RecordPage } from '../../packages/log/src/storage/record-store.ts';
+} from '../../../packages/log/src/prefetch/prefetch-commits.ts';
+import type { TransactionDraft } from '../../../packages/log/src/prefetch/transaction-draft.ts';
+import { decodeChunk } from '../../../packages/log/src/storage/chunk-codec.ts';
+import type { LogReader, RecordPage } from '../../../packages/log/src/storage/record-store.ts';
+import type { Machine } from '../world.ts';
 import { ConnectionLost, type DatabaseConnection, type DatabaseServer } from './database.ts';
 import { recordsOf, rowOf, rowsOf, StateDraft, type StoreState } from './store-state.ts';
-import type { Machine } from './world.ts';
 
 /** How long lost connections are retried, and how often commits are grouped, as in the real store. */
 const retryMs = 15_000;
@@ -98,8 +98,7 @@ class Access {
         return await work();
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
-        if (world.now - begunAt > retryMs)
-          throw new LogError('storage', 'Cannot reach the database', {}, { cause: error });
+        if (world.now - begunAt > retryMs) throw unreachable(error);
       }
       await world.sleep(this.machine, retryPauseMs, 'retries the database');
     }
@@ -108,6 +107,10 @@ class Access {
   get time(): number {
     return this.database.world.timeOf(this.database.machine);
   }
+}
+
+function unreachable(cause: Error): LogError {
+  return new LogError('storage', 'Cannot reach the database', {}, { cause });
 }
 
 interface Committed {

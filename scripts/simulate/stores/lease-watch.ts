@@ -1,7 +1,7 @@
 import type { SessionId } from '@millrace/core';
 import type { SessionRow } from '@millrace/log/store';
+import type { Machine, World } from '../world.ts';
 import type { StoreState } from './store-state.ts';
-import type { Machine, World } from './world.ts';
 
 /** A lease as the simulation knows it: who took it, and when it was last renewed, by the true time. */
 interface KnownLease {

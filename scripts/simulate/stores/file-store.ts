@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
 import type { RecordStore, SessionRow, StoreTransaction } from '@millrace/log/store';
-import { SqliteStore } from '../../packages/log/src/sqlite/sqlite-store.ts';
+import { SqliteStore } from '../../../packages/log/src/sqlite/sqlite-store.ts';
+import type { Machine, World } from '../world.ts';
 import { CrashedError, type Disk } from './disk.ts';
 import { ModelStore } from './model-store.ts';
 import { emptyState, StateDraft, type StoreState } from './store-state.ts';
-import type { Machine, World } from './world.ts';
 
 /** A copy of the file after a number of commits. */
 interface FileCopy {

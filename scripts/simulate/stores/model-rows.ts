@@ -7,9 +7,9 @@ import {
   RowsError,
   type Table,
 } from '@millrace/server';
+import type { Machine, World } from '../world.ts';
 import { CrashedError, type Disk } from './disk.ts';
 import type { RowsState } from './store-state.ts';
-import type { Machine, World } from './world.ts';
 
 /** The rows that all servers share. */
 export class SharedRows {

@@ -5,9 +5,9 @@ import type {
   SessionRowFilter,
   StoreTransaction,
 } from '@millrace/log/store';
+import type { Machine, World } from '../world.ts';
 import { CrashedError, type Disk } from './disk.ts';
 import { recordsOf, rowOf, rowsOf, StateDraft } from './store-state.ts';
-import type { Machine, World } from './world.ts';
 
 /** How long a lost file system event delays the news of a commit. The real store checks so often. */
 const safetyCheckMs = 1000;

@@ -1,7 +1,7 @@
 import type { SessionId } from '@millrace/core';
+import type { Network } from '../network.ts';
+import { Machine, type World } from '../world.ts';
 import type { Disk } from './disk.ts';
-import type { Network } from './network.ts';
-import { Machine, type World } from './world.ts';
 
 /** The connection to the database is gone. What was not answered may have happened or not. */
 export class ConnectionLost extends Error {}
