@@ -1,9 +1,12 @@
-// Kills processes that write and read one log, at random moments and between the steps of a commit, and
-// checks their reports against the log: npm run chaos -- --kills 1000 --seed 7.
+// Kills processes that write and read one log, at random moments and between the steps of a commit. It
+// also sets their clocks, pauses drivers beyond their lease, and restores a backup. Then it checks the
+// reports of the processes against the log: npm run chaos -- --kills 1000 --seed 7.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { restoreBackup } from '../apps/cli/src/backup/restore-backup.ts';
+import { writeBackup } from '../apps/cli/src/backup/write-backup.ts';
 import { clusterChaos } from '../packages/server/src/testing/cluster/chaos.ts';
 import { startCluster } from '../packages/server/src/testing/cluster/cluster.ts';
 import { Randomness } from './chaos/randomness.ts';
@@ -11,7 +14,7 @@ import { runChaos } from './chaos/run-chaos.ts';
 
 const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--seed S] [--keep]
 
-  --cluster   use two servers, a worker, Postgres and Redis instead of one log file
+  --cluster   use two servers, a worker, Postgres, PgBouncer and Redis instead of one log file
   --kills N   number of processes to kill. Default: 100, or 200 with --cluster
   --seed S    seed of the random plan; the same seed repeats the plan. Default: random
   --keep      keep the folder with the log and print its path`;
@@ -60,16 +63,30 @@ console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --see
 
 async function runSingleLogChaos(): Promise<boolean> {
   const result = await runChaos({ kills: wanted, seed, folder, onRound: console.log });
-  const { faults, failures, kills: killed, records } = result;
+  const { faults, failures, kills: killed, records, others } = result;
   const minutes = (performance.now() - startedAt) / 60_000;
   const perMinute = Math.round(killed.length / minutes);
   console.log(`roles: ${formatCounts(killed.map(({ role }) => role))}`);
   console.log(`points: ${formatCounts(killed.map(({ where }) => where))}`);
+  const { clockSteps, pauses, restores } = others;
+  console.log(`other faults: clock steps ${clockSteps}, pauses ${pauses}, restores ${restores}`);
   console.log(`${killed.length} kills, ${perMinute} a minute; ${records} records`);
   for (const problem of [...faults.problems, ...failures]) console.error(`problem: ${problem}`);
   console.log(`${faults}`);
   return faults.isClean && failures.length === 0;
 }
+
+const backupPath = join(folder, 'backup.db');
+const postgresTarget = (url: string) => ({ type: 'postgres', name: 'the cluster', url }) as const;
+const backups = {
+  async make(url: string): Promise<void> {
+    rmSync(backupPath, { force: true });
+    await writeBackup(postgresTarget(url), backupPath);
+  },
+  async restore(url: string): Promise<void> {
+    await restoreBackup({ path: backupPath, target: postgresTarget(url), replace: true });
+  },
+};
 
 /** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
 async function runClusterChaos(): Promise<boolean> {
@@ -77,7 +94,8 @@ async function runClusterChaos(): Promise<boolean> {
   const random = () => generator.next();
   const cluster = await startCluster(folder);
   try {
-    const result = await clusterChaos({ kills: wanted, random, cluster, onRound: console.log });
+    const options = { kills: wanted, random, cluster, onRound: console.log };
+    const result = await clusterChaos({ ...options, backups });
     const { counts, problems, messages, records, charges, looks } = result;
     const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
     const seconds = Math.round((performance.now() - startedAt) / 1000);

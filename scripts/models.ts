@@ -15,6 +15,19 @@ const listPath = 'litellm/model_prices_and_context_window_backup.json';
 const licensePath = `litellm-${source.version}.dist-info/licenses/LICENSE`;
 const providers = fileURLToPath(new URL('../packages/providers', import.meta.url));
 
+/**
+ * Which file of traits has the rows of a vendor. A wire loads only the rows that it can need, because the
+ * rows are a large part of a small bundle. The Messages API is offered by Anthropic and by these vendors.
+ */
+const fileOfVendor: Readonly<Record<string, 'messages' | 'gemini'>> = {
+  ...{ anthropic: 'messages', deepseek: 'messages', minimax: 'messages', moonshot: 'messages' },
+  ...{ zai: 'messages', gemini: 'gemini' },
+};
+const fileNames = {
+  ...{ messagesTraits: 'messages-traits', geminiTraits: 'gemini-traits', otherTraits: 'other-traits' },
+  pricesText: 'prices',
+} as const;
+
 const [listFile, version = source.version] = process.argv.slice(2);
 const list = listFile === undefined ? downloadList() : readFileSync(listFile, 'utf8');
 const rows = Object.entries(rowsFromLiteLlm(JSON.parse(list)));
@@ -22,8 +35,12 @@ const traits = rows.map(([key, { prices: _, ...info }]) => [key, info] as const)
 const prices = rows.flatMap(([key, { prices: own }]) =>
   own === undefined ? [] : [[key, { prices: own }] as const],
 );
-writeData('traits', 'Limits and abilities', traits);
-writeData('prices', 'Prices', prices);
+const traitsOf = Map.groupBy(traits, ([key]) => fileOfVendor[key.split('/')[0] ?? ''] ?? 'other');
+const abilities = 'Limits and abilities of';
+writeData('messagesTraits', `${abilities} models of vendors with a Messages API`, traitsOf.get('messages'));
+writeData('geminiTraits', `${abilities} models of Google`, traitsOf.get('gemini'));
+writeData('otherTraits', `${abilities} other models`, traitsOf.get('other'));
+writeData('pricesText', 'Prices of models', prices);
 console.log(`${rows.length} models, ${prices.length} with prices, from ${source.name} ${version}`);
 
 /** Downloads the package and returns the list in it. Also stores its licence. */
@@ -52,9 +69,9 @@ function run(command: string, args: readonly string[]): void {
 
 /** Writes one line for each distinct ModelInfo: its JSON, a tab, and the models that have it. */
 function writeData(
-  name: 'traits' | 'prices',
+  name: 'messagesTraits' | 'geminiTraits' | 'otherTraits' | 'pricesText',
   what: string,
-  entries: readonly (readonly [key: string, info: ModelInfo])[],
+  entries: readonly (readonly [key: string, info: ModelInfo])[] = [],
 ): void {
   const groups = Map.groupBy(entries, ([, info]) => JSON.stringify(info));
   const lines = [...groups].map(([info, members]) => {
@@ -66,12 +83,12 @@ function writeData(
 // Do not edit it. Change src/models/corrections.ts, and run: npm run models
 
 /**
- * ${what} of models. Each line has a ModelInfo as JSON, a tab, and the names of the models that
- * have it, separated by spaces.
+ * ${what}. Each line has a ModelInfo as JSON, a tab, and the
+ * names of the models that have it, separated by spaces.
  */
-export const ${name}Text: string = \`
+export const ${name}: string = \`
 ${text}
 \`;
 `;
-  writeFileSync(join(providers, 'src/models/data', `${name}.ts`), content);
+  writeFileSync(join(providers, 'src/models/data', `${fileNames[name]}.ts`), content);
 }

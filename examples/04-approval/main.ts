@@ -30,8 +30,8 @@ const run = agent.run('Refund order A-17');
 for await (const event of run.events) {
   if (event.type === 'approval_asked') {
     console.log(`Allow ${event.name}? ${answer}`);
-    if (answer === 'yes') await run.approve(event.id, { by: 'you' });
-    else await run.deny(event.id, { reason: 'not today', by: 'you' });
+    if (answer === 'yes') await run.approve(event.toolCallId, { by: 'you' });
+    else await run.deny(event.toolCallId, { reason: 'not today', by: 'you' });
   }
   if (event.type === 'tool_execution_finished') console.log('The tool has run.');
 }

@@ -26,13 +26,13 @@ const [a, b] = [await start(), await start()];
 const task = await a.client.createTask({ agent: 'refunds' });
 await task.send('Please refund order 17.'); // from now on, A drives the run
 const viaB = b.client.task(task.id);
-const { approvals } = await viaB.until((now) => now.approvals.length > 0);
-console.log('B sees the approval request of A:', approvals[0]?.name);
+const { pendingApprovals } = await viaB.until((now) => now.pendingApprovals.length > 0);
+console.log('B sees the approval request of A:', pendingApprovals[0]?.name);
 
 a.client.close();
 a.child.kill('SIGKILL');
 console.log('A is killed');
-const [approval] = approvals;
+const [approval] = pendingApprovals;
 if (approval !== undefined) await viaB.approve(approval.toolCallId);
 const done = await viaB.until(({ items, isRunning }) => items.length > 3 && !isRunning);
 for (const { kind, parts } of done.items)

@@ -10,7 +10,7 @@ const level = defineTool({
     description: 'Returns the water level at a place',
     input: z.object({ at: z.string() }),
   },
-  replay: 'safe',
+  afterCrash: 'repeat',
   execute: async ({ at }) => (at === 'weir' ? '212 cm' : '87 cm'),
 });
 

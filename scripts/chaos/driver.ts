@@ -15,6 +15,7 @@ import {
   type Assignment,
   type DriverTask,
   isFencedError,
+  isHeldError,
   type KnownSession,
   report,
   reportAttempt,
@@ -34,7 +35,14 @@ export async function drive(log: Log, assignment: DriverProcess): Promise<void> 
   const ready = driven.map((one) => one.open());
   await Promise.all(ready);
   report({ type: 'ready' });
+  if (assignment.pauseAfterMs !== undefined) void pauseAfter(assignment.pauseAfterMs);
   await Promise.all(driven.map((one) => (assignment.isLast ? one.close() : one.runTurns())));
+}
+
+async function pauseAfter(ms: number): Promise<void> {
+  await setTimeout(ms);
+  report({ type: 'paused' });
+  process.kill(process.pid, 'SIGSTOP');
 }
 
 class DrivenSession {
@@ -62,11 +70,10 @@ class DrivenSession {
 
   async open(): Promise<void> {
     const { session, knownThrough } = this.#known;
-    const { name: holder, takeOver } = this.#assignment;
+    const { name: holder } = this.#assignment;
     report({ type: 'subscribed', session, from: 0, knownThrough });
     if (knownThrough > 0 && this.#random.oneIn(2)) await this.#read();
-    const from = this.#folder.state.through;
-    this.#driver = await this.#log.open(sessionId(session), { holder, takeOver, from });
+    this.#driver = await this.#openWhenFree();
     await this.#append([]);
     if (this.#isFenced) return;
     report({ type: 'caught_up', session });
@@ -86,6 +93,23 @@ class DrivenSession {
         reportReceived(subscription, batch);
     };
     this.#following = follow();
+  }
+
+  /** Waits while a contender holds the session for a moment, or until the lease of a paused driver expires. */
+  async #openWhenFree(): Promise<Driver> {
+    const { name: holder, takeOver, leaseMs } = this.#assignment;
+    const from = this.#folder.state.through;
+    for (;;) {
+      try {
+        return await this.#log.open(sessionId(this.#known.session), {
+          ...{ holder, takeOver, from },
+          ...(leaseMs !== undefined && { leaseMs }),
+        });
+      } catch (error) {
+        if (!isHeldError(error)) throw error;
+        await setTimeout(20);
+      }
+    }
   }
 
   async runTurns(): Promise<void> {
@@ -169,6 +193,7 @@ class DrivenSession {
   #handleFenced(error: unknown): void {
     if (!isFencedError(error)) throw error;
     this.#isFenced = true;
+    report({ type: 'fenced', session: this.#known.session });
   }
 
   #receive(batch: Batch): void {

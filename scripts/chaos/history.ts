@@ -51,6 +51,9 @@ export class HistoryRecorder {
   #record(process: string, report: Report): void {
     switch (report.type) {
       case 'ready':
+      case 'paused':
+      case 'fenced':
+      case 'taken':
         return;
       case 'admitted':
         this.admissions = [...this.admissions.slice(-3), report.admission];

@@ -17,6 +17,7 @@ export type Assignment = (
   | ProducerTask
   | SubmitterTask
   | ReaderTask
+  | ContenderTask
   /** Loads all modules and exits, so that their code is compiled only once. */
   | { readonly role: 'warm-up' }
 ) & {
@@ -24,12 +25,23 @@ export type Assignment = (
   /** The file of the SQLite log. */
   readonly path: string;
   readonly seed: number;
+  /** The clock of the process is set by `byMs` when the process has run for `afterMs`. */
+  readonly clockStep?: ClockStep | undefined;
   /** The process kills itself when it reaches this point for the n-th time. */
   readonly selfKill?: { readonly point: CommitPoint; readonly passes: number } | undefined;
 };
 
+export interface ClockStep {
+  readonly byMs: number;
+  readonly afterMs: number;
+}
+
 export interface DriverTask {
   readonly role: 'driver';
+  /** Default: the default of the log, which no round outlives. */
+  readonly leaseMs?: number | undefined;
+  /** The driver pauses itself with SIGSTOP when it has run for so long. It holds no lock of the file then. */
+  readonly pauseAfterMs?: number | undefined;
   readonly sessions: readonly KnownSession[];
   /** No other driver uses this turn or the next thousand turns. */
   readonly firstTurn: number;
@@ -56,6 +68,12 @@ export interface SubmitterTask {
   readonly unanswered: readonly Command[];
 }
 
+/** A contender tries to open sessions that a live driver holds, and must be refused. */
+export interface ContenderTask {
+  readonly role: 'contender';
+  readonly sessions: readonly string[];
+}
+
 export interface Command {
   readonly session: string;
   readonly key: string;
@@ -77,6 +95,11 @@ export type Report =
   | (Subscription & { readonly type: 'received'; readonly batch: string })
   | (Subscription & { readonly type: 'caught_up' | 'ended' })
   | { readonly type: 'ready' }
+  | { readonly type: 'paused' }
+  /** The driver lost its lease. */
+  | { readonly type: 'fenced'; readonly session: string }
+  /** A contender got a session, and gave it back. */
+  | { readonly type: 'taken'; readonly session: string }
   | { readonly type: 'admitted'; readonly admission: Admission }
   | { readonly type: 'failed'; readonly reason: string };
 
@@ -120,6 +143,11 @@ export function reportAttempt(
   isFromDriver = false,
 ): void {
   report({ type: 'attempted', append, session, drafts: drafts.map(encodeDraft), isFromDriver });
+}
+
+/** Another process holds the session. */
+export function isHeldError(error: unknown): boolean {
+  return isMillraceError(error) && error.code === 'held';
 }
 
 /** A fenced writer knows that nothing was stored. Any other error is a failure of the run. */

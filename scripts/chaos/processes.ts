@@ -4,6 +4,8 @@ import { startProcess } from '../../packages/log/src/testing/start-process.ts';
 import type { HistoryRecorder } from './history.ts';
 import type {
   Assignment,
+  ClockStep,
+  ContenderTask,
   DriverTask,
   ProducerTask,
   ReaderTask,
@@ -12,7 +14,7 @@ import type {
 } from './messages.ts';
 import type { Randomness } from './randomness.ts';
 
-export type Task = DriverTask | ProducerTask | ReaderTask | SubmitterTask;
+export type Task = DriverTask | ProducerTask | ReaderTask | SubmitterTask | ContenderTask;
 
 export type Role = Task['role'];
 
@@ -24,15 +26,27 @@ interface ProcessPoolOptions {
   /** `where` is the commit point at which the process was killed, or `anywhere`. */
   readonly onKilled: (role: Role, where: string) => void;
   readonly onAdmitted: (admission: Admission) => void;
+  /** A driver has lost a session. */
+  readonly onFenced: (process: string, session: string) => void;
+}
+
+/** What happens to a process. */
+export interface ProcessPlan {
+  readonly kill?: KillPlan | undefined;
+  readonly clockStep?: ClockStep | undefined;
 }
 
 export interface RunningProcess {
   readonly task: Task;
+  readonly name: string;
   /** Stays pending if the process is killed before it is ready. */
   readonly ready: Promise<unknown>;
   readonly exit: Promise<unknown>;
   send(message: unknown): void;
   kill(): void;
+  /** Resolves when the process has paused itself. */
+  readonly paused: Promise<unknown>;
+  resume(): void;
   /** Cancels the planned kill. */
   cancelKill(): void;
 }
@@ -52,15 +66,20 @@ export class ProcessPool {
     return [...this.#running];
   }
 
-  start(task: Task, name: string, seed: number, killPlan?: KillPlan): RunningProcess {
+  start(task: Task, name: string, seed: number, plan: ProcessPlan): RunningProcess {
+    const { kill: killPlan, clockStep } = plan;
     const { path, codeCache, history } = this.#options;
     const ready = Promise.withResolvers<void>();
-    const assignment: Assignment = { ...task, name, path, seed, selfKill: selfKillOf(killPlan) };
+    const paused = Promise.withResolvers<void>();
+    const selfKill = selfKillOf(killPlan);
+    const assignment: Assignment = { ...task, name, path, seed, selfKill, clockStep };
     const args = [JSON.stringify(assignment)];
     const onReport = (value: unknown) => {
       const report = value as Report;
       if (report.type === 'ready') ready.resolve();
+      if (report.type === 'paused') paused.resolve();
       history.add(name, report);
+      if (report.type === 'fenced') this.#options.onFenced(name, report.session);
       if (report.type === 'admitted') this.#options.onAdmitted(report.admission);
     };
     const { kill, send, exit } = startProcess(program, { args, codeCache, onMessage: onReport });
@@ -77,7 +96,9 @@ export class ProcessPool {
     else ready.promise.then(scheduleKill, () => {});
     const started: RunningProcess = {
       task,
+      name,
       ready: ready.promise,
+      paused: paused.promise,
       exit: exit.then(({ code, signal, stderr }) => {
         clearTimeout(timer);
         this.#running.delete(started);
@@ -88,6 +109,7 @@ export class ProcessPool {
       }),
       send,
       kill: killNow,
+      resume: () => kill('SIGCONT'),
       cancelKill: () => clearTimeout(timer),
     };
     this.#running.add(started);
@@ -125,4 +147,12 @@ export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan 
     afterMs: isAtPoint ? latestMs : soonMs,
     isFromStart,
   };
+}
+
+const steps = [-3_600_000, -20_000, 20_000, 3_600_000] as const;
+
+/** Sets the clock of each contender, and of one other process in three, after its start. */
+export function randomClockStep(random: Randomness, isContender: boolean): ClockStep | undefined {
+  if (!isContender && !random.oneIn(3)) return undefined;
+  return { byMs: random.oneOf(steps), afterMs: random.below(300) };
 }

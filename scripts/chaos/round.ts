@@ -5,6 +5,7 @@ import {
   ProcessPool,
   type Role,
   type RunningProcess,
+  randomClockStep,
   randomKillPlan,
   type Task,
 } from './processes.ts';
@@ -16,6 +17,8 @@ interface RoundOptions {
   readonly number: number;
   readonly kills: number;
   readonly random: Randomness;
+  /** Called once, while the processes work. */
+  readonly onMiddle?: (() => Promise<void>) | undefined;
 }
 
 /** A process that was killed. */
@@ -27,6 +30,8 @@ export interface Kill {
 
 const sessionCount = 3;
 const readerCount = 2;
+/** The lease of a driver that is paused for longer. */
+const shortLeaseMs = 400;
 /** A guard against hangs, not a performance limit. */
 const timeoutMs = 120_000;
 
@@ -35,10 +40,15 @@ export class Round {
   readonly history: HistoryRecorder = new HistoryRecorder();
   readonly sessions: readonly string[];
   readonly killed: Kill[] = [];
+  /** How often a clock was set, and how often a driver was paused beyond its lease. */
+  readonly counts: { clockSteps: number; pauses: number } = { clockSteps: 0, pauses: 0 };
   readonly #options: RoundOptions;
   readonly #processes: ProcessPool;
   /** Resolves when the sessions exist, so that other processes can write to them and read them. */
   readonly #firstDriverReady: PromiseWithResolvers<unknown> = Promise.withResolvers();
+  /** Drivers that another process may fence: it was told to take over, or their lease is short. */
+  readonly #replaceable = new Set<string>();
+  #middle: Promise<void> | undefined;
   #started = 0;
   #isOver = false;
 
@@ -58,6 +68,7 @@ export class Round {
       history: this.history,
       onKilled,
       onAdmitted,
+      onFenced: (process, session) => this.#checkFenced(process, session),
     });
   }
 
@@ -66,10 +77,12 @@ export class Round {
     const drivers = this.#keepDriving(new Randomness(random.seed()));
     const producers = this.#keepProducing(new Randomness(random.seed()));
     const submitters = this.#keepSubmitting(new Randomness(random.seed()));
+    const contenders = this.#keepContending(new Randomness(random.seed()));
     const readers = Array.from({ length: readerCount }, () =>
       this.#keepReading(new Randomness(random.seed())),
     );
-    await Promise.all([drivers, producers, submitters]);
+    await Promise.all([drivers, producers, submitters, contenders]);
+    await this.#middle;
     await this.#withTimeout(this.#finish(random));
     await this.#withTimeout(Promise.all(readers));
   }
@@ -77,6 +90,10 @@ export class Round {
   /** Each driver takes over from a killed driver, or from one that still runs and is fenced by this. */
   async #keepDriving(random: Randomness): Promise<void> {
     while (!this.#isOver) {
+      if (random.oneIn(5)) {
+        await this.#pauseDriver(random);
+        continue;
+      }
       const willBeKilled = !random.oneIn(3);
       const takeOver = this.#processes.running.some(isDriver);
       const driver = this.#start(
@@ -88,6 +105,30 @@ export class Round {
       await (willBeKilled ? driver.exit : Promise.race([driver.exit, hasRunLongEnough]));
     }
     await Promise.all(this.#processes.running.filter(isDriver).map(({ exit }) => exit));
+  }
+
+  /** Pauses a driver until another one has taken its sessions, because the lease expired. */
+  async #pauseDriver(random: Randomness): Promise<void> {
+    const takeOver = this.#processes.running.some(isDriver);
+    const short = { leaseMs: shortLeaseMs, pauseAfterMs: random.below(150) };
+    const task = this.#driverTask({ takeOver, isLast: false, ...short });
+    const paused = this.#start(task, random, false);
+    await Promise.race([paused.exit, paused.paused]);
+    if (this.#isOver) return;
+    this.counts.pauses++;
+    const next = this.#start(this.#driverTask({ takeOver: false, isLast: false }), random, true);
+    await Promise.race([next.ready, next.exit]);
+    paused.resume();
+    // The next driver may have been killed before it took over. Then the first one goes on.
+    await Promise.race([paused.exit, setTimeout(random.between(100, 500))]);
+    paused.kill();
+    await Promise.all([paused.exit, next.exit]);
+  }
+
+  async #keepContending(random: Randomness): Promise<void> {
+    await this.#firstDriverReady.promise;
+    while (!this.#isOver)
+      await this.#start({ role: 'contender', sessions: this.sessions }, random, true).exit;
   }
 
   async #keepProducing(random: Randomness): Promise<void> {
@@ -131,7 +172,7 @@ export class Round {
     await Promise.all(readers.map(({ exit }) => exit));
   }
 
-  #driverTask(options: Pick<DriverTask, 'takeOver' | 'isLast'>): DriverTask {
+  #driverTask(options: Omit<DriverTask, 'role' | 'sessions' | 'firstTurn'>): DriverTask {
     const sessions = this.sessions.map((session) => this.history.knownSession(session));
     return { role: 'driver', sessions, firstTurn: (this.#started + 1) * 1000, ...options };
   }
@@ -144,8 +185,13 @@ export class Round {
 
   #start(task: Task, random: Randomness, willBeKilled: boolean): RunningProcess {
     const name = `${task.role} ${this.#options.number}.${++this.#started}`;
-    const killPlan = willBeKilled ? randomKillPlan(random, task.role === 'reader') : undefined;
-    const started = this.#processes.start(task, name, random.seed(), killPlan);
+    const kill = willBeKilled ? randomKillPlan(random, task.role === 'reader') : undefined;
+    const clockStep = randomClockStep(random, task.role === 'contender');
+    if (clockStep !== undefined) this.counts.clockSteps++;
+    if (task.role === 'driver' && task.takeOver)
+      for (const other of this.#processes.running) this.#replaceable.add(other.name);
+    if (task.role === 'driver' && task.leaseMs !== undefined) this.#replaceable.add(name);
+    const started = this.#processes.start(task, name, random.seed(), { kill, clockStep });
     if (isDriver(started))
       started.ready.then(this.#firstDriverReady.resolve, this.#firstDriverReady.resolve);
     return started;
@@ -153,6 +199,7 @@ export class Round {
 
   #countKill(role: Role, where: string): void {
     this.killed.push({ role, where });
+    if (this.killed.length >= this.#options.kills / 2) this.#middle ??= this.#options.onMiddle?.();
     if (this.killed.length < this.#options.kills || this.#isOver) return;
     this.#isOver = true;
     this.#firstDriverReady.resolve(undefined);
@@ -160,6 +207,11 @@ export class Round {
       if (task.role === 'reader') cancelKill();
       else kill();
     }
+  }
+
+  #checkFenced(process: string, session: string): void {
+    if (this.#replaceable.has(process)) return;
+    this.history.failures.push(`${process} lost ${session}, but it was alive and nobody took over`);
   }
 
   async #withTimeout(work: Promise<unknown>): Promise<void> {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { emptyState, foldBatch, type LogRecord, sessionId } from '@millrace/core';
-import { sqliteLog } from '@millrace/log/sqlite';
+import { emptyState, foldBatch, sessionId } from '@millrace/core';
 import { startProcess } from '../../packages/log/src/testing/start-process.ts';
 import { checkHistory } from './check-history.ts';
 import { FaultReport } from './faults.ts';
 import { Randomness } from './randomness.ts';
+import { Backup, type Finals, readAll } from './restore.ts';
 import { type Kill, Round } from './round.ts';
 
 interface ChaosOptions {
@@ -23,6 +23,14 @@ interface ChaosResult {
   readonly failures: readonly string[];
   readonly kills: readonly Kill[];
   readonly records: number;
+  /** How often each other fault was injected. */
+  readonly others: OtherFaults;
+}
+
+interface OtherFaults {
+  clockSteps: number;
+  pauses: number;
+  restores: number;
 }
 
 const killsPerRound = 50;
@@ -37,13 +45,22 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const faults = new FaultReport();
   const failures: string[] = [];
   const killed: Kill[] = [];
+  const others: OtherFaults = { clockSteps: 0, pauses: 0, restores: 0 };
   let records = 0;
   for (let number = 1; killed.length < kills && failures.length === 0; number++) {
     const wanted = Math.min(killsPerRound, kills - killed.length);
-    const round = new Round({ path, codeCache, number, kills: wanted, random });
+    const backup = number % 2 === 1 ? new Backup(join(folder, 'backup.db')) : undefined;
+    const onMiddle = backup && (() => backup.make(path, round.history.events));
+    const round: Round = new Round({ path, codeCache, number, kills: wanted, random, onMiddle });
     await round.run();
     const finals = await readAll(path, round.sessions);
     const roundFaults = checkHistory({ events: round.history.events, finals });
+    if (backup !== undefined) {
+      await backup.restore(path, finals, roundFaults);
+      others.restores++;
+    }
+    others.clockSteps += round.counts.clockSteps;
+    others.pauses += round.counts.pauses;
     faults.addAll(roundFaults);
     failures.push(...round.history.failures, ...foldFailures(finals));
     killed.push(...round.killed);
@@ -51,7 +68,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     onRound?.(`round ${number}: ${killed.length} kills, ${records} records, ${roundFaults}`);
   }
   failures.push(...fileDamage(path));
-  return { faults, failures, kills: killed, records };
+  return { faults, failures, kills: killed, records, others };
 }
 
 /** Compiles the code of the worker process once, so that later starts are faster. */
@@ -61,28 +78,8 @@ async function warmCodeCache(codeCache: string): Promise<void> {
   await startProcess(program, { args, codeCache, onMessage: () => {} }).exit;
 }
 
-async function readAll(
-  path: string,
-  sessions: readonly string[],
-): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
-  const log = sqliteLog({ path });
-  const all = new Map<string, readonly LogRecord[]>();
-  for (const session of sessions) {
-    const records: LogRecord[] = [];
-    for (let from = 0; ; ) {
-      const page = await log.read(sessionId(session), { from });
-      if (page.records.length === 0) break;
-      records.push(...page.records);
-      from = page.through;
-    }
-    all.set(session, records);
-  }
-  await log.close();
-  return all;
-}
-
 /** The sessions whose records do not fold because a record is missing. */
-function foldFailures(finals: ReadonlyMap<string, readonly LogRecord[]>): readonly string[] {
+function foldFailures(finals: Finals): readonly string[] {
   return [...finals].flatMap(([session, records]) => {
     const through = records.at(-1)?.offset ?? 0;
     const { outcome } = foldBatch(emptyState(sessionId(session)), { after: 0, through, records });

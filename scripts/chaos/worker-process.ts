@@ -10,8 +10,10 @@ import { drive } from './driver.ts';
 import {
   type Assignment,
   type Command,
+  type ContenderTask,
   commandName,
   isFencedError,
+  isHeldError,
   type ReaderTask,
   report,
   reportAttempt,
@@ -29,6 +31,16 @@ function killSelfAt(selfKill: Assignment['selfKill']): OnCommitPoint | undefined
   };
 }
 
+/** Sets the clock of this process, as an administrator or a time server would. */
+function stepClock({ clockStep }: Assignment): void {
+  if (clockStep === undefined) return;
+  const wallTime = Date.now.bind(Date);
+  const step = () => {
+    Date.now = () => wallTime() + clockStep.byMs;
+  };
+  globalThis.setTimeout(step, clockStep.afterMs).unref();
+}
+
 /** Exits when the parent process has ended and can no longer receive reports. */
 function exitWithParent(): void {
   const pipe = process.stdin as Socket;
@@ -40,6 +52,7 @@ async function run(assignment: Assignment): Promise<void> {
   if (assignment.role === 'warm-up') return;
   // A producer reads its input and ends when the input ends.
   if (assignment.role !== 'producer') exitWithParent();
+  stepClock(assignment);
   const log = sqliteLog({ path: assignment.path, onPoint: killSelfAt(assignment.selfKill) });
   switch (assignment.role) {
     case 'driver':
@@ -53,6 +66,9 @@ async function run(assignment: Assignment): Promise<void> {
       break;
     case 'reader':
       await read(log, assignment);
+      break;
+    case 'contender':
+      await contend(log, assignment);
       break;
   }
   await log.close();
@@ -169,4 +185,22 @@ async function read(log: Log, assignment: Assignment & ReaderTask): Promise<void
     if (isSlow && random.oneIn(3)) await setTimeout(random.below(60));
   }
   report({ type: 'ended', session });
+}
+
+/** Tries to open sessions without a take-over. It succeeds only if their driver was killed or paused. */
+async function contend(log: Log, { name, sessions, seed }: Assignment & ContenderTask) {
+  const random = new Randomness(seed);
+  report({ type: 'ready' });
+  for (;;) {
+    const session = random.oneOf(sessions) ?? '';
+    try {
+      const driver = await log.open(sessionId(session), { holder: name });
+      report({ type: 'taken', session });
+      await driver.release();
+    } catch (error) {
+      // The next driver may have taken over already.
+      if (!isHeldError(error) && !isFencedError(error)) throw error;
+    }
+    await setTimeout(random.below(40));
+  }
 }

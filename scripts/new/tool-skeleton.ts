@@ -13,7 +13,7 @@ export function toolSkeleton(names: Names): Skeleton {
     },
     steps: [
       `${names.kebab}-tool.ts: the description for the model, the input, and execute`,
-      `${names.kebab}-tool.ts: this tool only reads; remove effects and replay if yours does more`,
+      `${names.kebab}-tool.ts: this tool only reads; remove effects and afterCrash if yours does more`,
       `packages/tools/src/index.ts: export ${names.camel}Tool`,
       `packages/tools/src/permissions/tool-kinds.ts: how the policy treats it`,
       `apps/cli/src/agent/workspace-tools.ts: add it to the coding agent`,
@@ -47,7 +47,7 @@ export function ${camel}Tool(workspace: Workspace): DefinedTool<'${kebab.replace
     description,
     input,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     summarize: ({ path }) => \`${kebab.charAt(0).toUpperCase() + kebab.slice(1).replaceAll('-', ' ')} \${path}\`,
     execute: async ({ path }) => {
       const { shown } = await workspace.resolve(path);

@@ -129,7 +129,7 @@ const agentCases: readonly RuntimeCase[] = named('agent', [
       const agent = createAgent({ provider, log, tools: [weather], approve: () => 'ask' });
       const run = agent.run('What is the weather in Bath?');
       for await (const event of run.events)
-        if (event.type === 'approval_asked') await run.approve(event.id);
+        if (event.type === 'approval_asked') await run.approve(event.toolCallId);
       expectEqual((await run.result).text, 'It rains.');
       await log.close();
     },

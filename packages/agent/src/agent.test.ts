@@ -143,9 +143,9 @@ describe('a run', () => {
     ];
     const { text, items } = await bare.end(bare.agent.run(history));
     expect([text, items.length]).toEqual(['Second.', 1]);
-    const sent = (all: typeof kept.provider.calls) =>
+    const sent = (all: typeof kept.provider.requests) =>
       all.at(-1)?.request.items.map(({ kind, parts }) => ({ kind, parts }));
-    expect(sent(bare.provider.calls)).toEqual(sent(kept.provider.calls));
+    expect(sent(bare.provider.requests)).toEqual(sent(kept.provider.requests));
   });
 
   test('fails with an error, and changes nothing, if another run drives the session', async () => {
@@ -281,7 +281,7 @@ describe('an abort', () => {
     expect(told.indexOf('aborted')).toBeLessThan(told.indexOf('response_finished'));
     const next = await end(agent.run('And now?', { session }));
     expect(next.text).toBe('Welcome back.');
-    const sent = provider.calls[1]?.request.items.map(textOf);
+    const sent = provider.requests[1]?.request.items.map(textOf);
     expect(sent).toEqual(['Speak', text, 'And now?']);
     expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   });
@@ -425,7 +425,7 @@ describe('input during a run', () => {
     await until('turn_started');
     await run.steer('Turn left');
     expect((await end(run)).text).toBe('I go left.');
-    const kinds = provider.calls[1]?.request.items.map(({ kind }) => kind);
+    const kinds = provider.requests[1]?.request.items.map(({ kind }) => kind);
     expect(kinds).toEqual(['user', 'assistant', 'tool', 'user']);
   });
 

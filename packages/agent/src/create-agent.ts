@@ -39,7 +39,7 @@ import type {
   StepToPrepare,
   StopCondition,
 } from './contract/settings.ts';
-import type { PendingCall, StepInfo, Tool } from './contract/tool.ts';
+import type { CheckedToolCall, StepInfo, Tool } from './contract/tool.ts';
 import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
 import { toItems } from './input/run-input.ts';
 import { assertKnownOptions } from './known-options.ts';
@@ -86,7 +86,7 @@ export interface AgentOptions<
    */
   readonly approve?:
     | ((
-        call: PendingCall<AllTools<Tools, Dynamic>>,
+        call: CheckedToolCall<AllTools<Tools, Dynamic>>,
         step: StepInfo<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;

@@ -30,7 +30,7 @@ export type {
   ApproveOptions,
   BlockedBy,
   BlockedResult,
-  ClientResult,
+  ClientToolResult,
   DenyOptions,
   FailedResult,
   FinishedResult,
@@ -64,7 +64,7 @@ export type {
 export type {
   ClientSide,
   HandOff,
-  PendingCall,
+  CheckedToolCall,
   StepInfo,
   Tool,
   ToolContext,
@@ -75,13 +75,13 @@ export type {
 } from './contract/tool.ts';
 export type {
   AllTools,
-  CallEvent,
+  ToolCallEvent,
   ContextOfTools,
   DeepPartial,
   ParsedToolInput,
   PendingApproval,
   PendingToolCall,
-  ResultEvent,
+  ToolResultEvent,
   RunEvent,
   ToolCall,
   ToolInput,

@@ -48,12 +48,12 @@ describe('prepareStep', () => {
     const result = await agent.run('Go', { session, context: { plan: 'free' } }).result;
     expect(result.text).toBe('Done.');
     expect(seen).toEqual([0, 1, 2].map((step) => ({ step, turn: step + 1 })));
-    const [second] = small.calls.map(({ request }) => request);
+    const [second] = small.requests.map(({ request }) => request);
     expect(second?.tools?.map(({ name }) => name)).toEqual(['look']);
     expect(second?.toolChoice).toEqual({ name: 'look' });
     expect(second?.items.map(({ kind }) => kind)).toEqual(['system', 'assistant', 'tool']);
     expect(JSON.stringify(second?.items[0])).toContain('Plan: free');
-    const [first, third] = main.calls.map(({ request }) => request);
+    const [first, third] = main.requests.map(({ request }) => request);
     expect([first?.toolChoice, third?.toolChoice]).toEqual([undefined, 'none']);
     expect(third?.items).toHaveLength(6);
     const records = await recordsOf(log);
@@ -177,7 +177,7 @@ describe('stopWhen', () => {
     const { stop, items } = await agent.run('Go', { session }).result;
     expect(stop).toEqual({ reason: 'limit', cause: 'tool pay was called' });
     expect(resultTexts(items)).toEqual(['seen', 'paid']);
-    expect(provider.calls).toHaveLength(2);
+    expect(provider.requests).toHaveLength(2);
     const last = (await recordsOf(log)).at(-1);
     expect(last?.fact).toMatchObject({ type: 'run_finished', stop });
     expect((await agent.replay(session)).divergence).toBeUndefined();

@@ -74,7 +74,7 @@ describe('the context of a run', () => {
       ['refund', 'Monday', 1],
       ['now', 'Monday', 1],
     ]);
-    const [first] = provider.calls.map(({ request }) => request.items[0]?.parts[0]);
+    const [first] = provider.requests.map(({ request }) => request.items[0]?.parts[0]);
     expect(first).toMatchObject({ text: 'You work for Ada, turn 1 of s.' });
     const past = await requestAt(agent, 's', { turn: 2, attempt: 1 }, { context });
     expect(JSON.stringify(past?.described)).toContain('You work for Ada, turn 2 of s.');
@@ -173,7 +173,7 @@ describe('the idempotency key of a call', () => {
           keys.push(idempotencyKey);
           return execute();
         },
-        { replay: 'safe' },
+        { afterCrash: 'repeat' },
       );
     const hang = () => {
       started.resolve();

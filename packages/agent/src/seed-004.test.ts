@@ -161,8 +161,10 @@ describe('a tool is never executed before its arguments are complete', () => {
     );
     expect(ran).toBe(0);
     expect(only(events, 'tool_execution_started')).toEqual([]);
-    expect(only(events, 'tool_call_rejected')).toMatchObject([{ id: 'c', code: 'invalid' }]);
-    const answer = provider.calls[1]?.request.items.at(-1)?.parts;
+    expect(only(events, 'tool_call_rejected')).toMatchObject([
+      { toolCallId: 'c', code: 'invalid' },
+    ]);
+    const answer = provider.requests[1]?.request.items.at(-1)?.parts;
     expect(answer).toMatchObject([{ kind: 'tool_result', toolCallId: 'c', isError: true }]);
     expect(result.text).toBe('Well.');
   });
@@ -188,11 +190,13 @@ describe('every tool execution has started and finished events', () => {
     const { events } = await perform([{ content: { parts } }, 'Done.'], { clock, tools });
     const started = only(events, 'tool_execution_started');
     const finished = only(events, 'tool_execution_finished');
-    const key = ({ id, executionId }: { id: string; executionId: string }) =>
-      `${id} ${executionId}`;
+    const key = ({ toolCallId, executionId }: { toolCallId: string; executionId: string }) =>
+      `${toolCallId} ${executionId}`;
     expect(started.map(key).sort()).toEqual(finished.map(key).sort());
     expect(new Set(started.map(key)).size).toBe(4);
-    expect(finished.filter(({ isError }) => !isError).map(({ id }) => id)).toEqual(['works']);
+    expect(finished.filter(({ isError }) => !isError).map(({ toolCallId }) => toolCallId)).toEqual([
+      'works',
+    ]);
     for (const end of finished)
       expect(started.find((begin) => key(begin) === key(end))?.offset).toBeLessThan(end.offset);
   });
@@ -212,7 +216,7 @@ describe('every tool execution has started and finished events', () => {
     const parts = [call('a', 'counts', { by: 10 }), call('b', 'counts', { by: 15 })];
     const { events } = await perform([{ content: { parts } }, 'Done.'], { clock, tools: [counts] });
     const updates = only(events, 'tool_execution_update');
-    const of = (id: string) => updates.filter((event) => event.id === id);
+    const of = (id: string) => updates.filter((event) => event.toolCallId === id);
     const texts = (id: string) =>
       of(id)
         .map(({ text }) => text)
@@ -360,7 +364,7 @@ describe('both views come from one stream', () => {
       [2, 1],
       [2, 2],
     ]);
-    expect(provider.calls.map(({ context }) => [context.item.turn, context.item.attempt])).toEqual(
+    expect(provider.requests.map(({ context }) => [context.item.turn, context.item.attempt])).toEqual(
       asked,
     );
     provider.assertUsedUp();

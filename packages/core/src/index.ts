@@ -73,7 +73,7 @@ export {
   PartialJson,
 } from './json/partial-json.ts';
 export { hasEscapedKey } from './json/scan-json.ts';
-export { defaultLimits, type Limits } from './limits.ts';
+export { defaultContentLimits, type ContentLimits } from './limits.ts';
 export {
   type AlternativeAnswer,
   alternativeName,

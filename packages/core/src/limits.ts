@@ -1,5 +1,5 @@
-/** Limits on accepted content. Text lengths are UTF-16 units, and byte lengths are bytes. */
-export interface Limits {
+/** ContentLimits on accepted content. Text lengths are UTF-16 units, and byte lengths are bytes. */
+export interface ContentLimits {
   /** The maximum length of one append. Default: 4 Mi. */
   readonly maxChunkLength: number;
   /** The maximum text of one part. Default: 8 Mi units. */
@@ -24,7 +24,7 @@ export interface Limits {
 }
 
 /** The default limits. */
-export const defaultLimits: Limits = {
+export const defaultContentLimits: ContentLimits = {
   maxChunkLength: 4 * 2 ** 20,
   maxTextLength: 8 * 2 ** 20,
   maxBytesLength: 32 * 2 ** 20,
@@ -38,8 +38,8 @@ export const defaultLimits: Limits = {
 
 /** Adds the defaults for limits that are not given. */
 export function completeLimits(
-  given: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } = {},
-): Limits {
+  given: { readonly [Name in keyof ContentLimits]?: ContentLimits[Name] | undefined } = {},
+): ContentLimits {
   const set = Object.entries(given).filter(([, limit]) => limit !== undefined);
-  return set.length === 0 ? defaultLimits : { ...defaultLimits, ...Object.fromEntries(set) };
+  return set.length === 0 ? defaultContentLimits : { ...defaultContentLimits, ...Object.fromEntries(set) };
 }

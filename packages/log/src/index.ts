@@ -21,7 +21,7 @@ export type {
   RestoreOptions,
   SettleOptions,
   SubmitResult,
-  SubmittedCommand,
+  FoundCommand,
 } from './contract/log.ts';
 export { LogError, type LogErrorCode } from './contract/log-error.ts';
 export type { Admission, AdmitOptions, AppendAck, Producer } from './contract/producer.ts';

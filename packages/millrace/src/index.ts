@@ -18,7 +18,7 @@ export {
   jsonlObserver,
   type Observer,
   outputGuardrail,
-  type PendingCall,
+  type CheckedToolCall,
   type PreparedStep,
   type Run,
   RunError,

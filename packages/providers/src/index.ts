@@ -67,7 +67,7 @@ export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/o
 export { gemini, vertex } from './gemini/provider.ts';
 export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
-export type { ModelInfoOptions } from './models/known-traits.ts';
+export type { ModelInfoOptions } from './models/model-info.ts';
 export type {
   ChatDialect,
   ChatOptions,
@@ -114,10 +114,10 @@ export {
 export { type FallbackOptions, withFallback } from './wrappers/fallback.ts';
 export {
   type AnswerPiece,
-  type GuardrailOptions,
-  type GuardrailVerdict,
-  guardrail,
-} from './wrappers/guardrail.ts';
+  type BlockContentOptions,
+  type BlockVerdict,
+  blockContent,
+} from './wrappers/block-content.ts';
 export { type HedgeOptions, hedgeRequests } from './wrappers/hedge.ts';
 export {
   logRequests,

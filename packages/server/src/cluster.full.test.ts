@@ -103,8 +103,8 @@ describe('two servers and a worker on Postgres and Redis', () => {
   test('a call that waits on B is approved through A', async () => {
     const { a, b } = await watched();
     await b.send('asking first');
-    const { approvals } = await a.until((now) => now.approvals.length === 2);
-    for (const { toolCallId } of approvals) await a.approve(toolCallId);
+    const { pendingApprovals } = await a.until((now) => now.pendingApprovals.length === 2);
+    for (const { toolCallId } of pendingApprovals) await a.approve(toolCallId);
     await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('asking first'));
   });
 

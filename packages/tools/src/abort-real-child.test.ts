@@ -7,7 +7,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findLogProblems } from '../../agent/src/testing/check-log.ts';
 import { bashTool } from './shell/bash-tool.ts';
-import { taskTool } from './task/task-tool.ts';
+import { subAgentsTool } from './sub-agents/sub-agents-tool.ts';
 import { nextRequestFaults } from './testing/next-request.ts';
 import { isGone, pidsIn, processesIn, until } from './testing/processes.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
@@ -114,7 +114,7 @@ test('a process of a sub-agent has ended before the aborted run of its caller re
   const agents = { worker: { agent: worker, description: 'Works' } };
   const caller = createAgent({
     provider: scriptedProvider([{ content: { parts: [callOf('task', { task: 'Sleep' })] } }]),
-    tools: [taskTool({ agents })],
+    tools: [subAgentsTool({ agents })],
     log,
   });
   const run = caller.run('Sleep', { session });

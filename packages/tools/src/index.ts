@@ -39,7 +39,7 @@ export {
   type PolicyData,
   permissionPolicy,
 } from './permissions/permission-policy.ts';
-export type { Decision, PermissionRule } from './permissions/permission-rule.ts';
+export type { PermissionRule } from './permissions/permission-rule.ts';
 export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
 export {
@@ -59,11 +59,11 @@ export type { SearchToolOptions } from './search/search-options.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
 export type { ShellEnv } from './shell/safe-env.ts';
 export {
-  type TaskAgent,
-  type TaskInput,
-  type TaskToolOptions,
-  taskTool,
-} from './task/task-tool.ts';
+  type OfferedAgent,
+  type SubAgentsInput,
+  type SubAgentsToolOptions,
+  subAgentsTool,
+} from './sub-agents/sub-agents-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
 export type { ResolvedPath } from './workspace/resolve-path.ts';

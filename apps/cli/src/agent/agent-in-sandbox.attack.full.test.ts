@@ -40,7 +40,7 @@ async function attempt(context: Pick<TestContext, 'skip'>, { input, cwd, args = 
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked.push(event.reason);
-    await run.deny(event.id);
+    await run.deny(event.toolCallId);
   }
   const { items } = await run.result;
   const [text = ''] = items

@@ -42,7 +42,7 @@ async function run({ agent }: Pick<TestAgent, 'agent'>, of: SessionId = session)
   for await (const event of going.events) {
     if (event.type !== 'approval_asked') continue;
     asked.push(event.name);
-    await going.approve(event.id);
+    await going.approve(event.toolCallId);
   }
   const result = await going.result;
   return { ...result, asked, results: resultsOf(result.items) };
@@ -186,7 +186,7 @@ describe('what may be done', () => {
     for await (const event of going.events) {
       if (event.type !== 'approval_asked') continue;
       if (++asked === 2) break;
-      await going.approve(event.id, { until: 'session' });
+      await going.approve(event.toolCallId, { until: 'session' });
     }
     expect(existsSync(join(built.cwd, 'b'))).toBe(true);
     await going.abort();
@@ -251,7 +251,7 @@ describe('what may be done', () => {
     await approvePending(built.log, session, allows);
     const { stop } = await built.agent.resume(session).result;
     expect(stop.reason).toBe('parked');
-    expect(JSON.stringify(provider.calls.at(-1)?.request.items)).toContain('I wrote a.');
+    expect(JSON.stringify(provider.requests.at(-1)?.request.items)).toContain('I wrote a.');
     expect(existsSync(join(built.cwd, 'a'))).toBe(true);
     expect(existsSync(join(built.cwd, 'b'))).toBe(false);
   });
@@ -304,7 +304,7 @@ describe('the instructions have', () => {
       config: { system: 'Speak French.' },
     });
     await built.agent.run('Hello').result;
-    const [system] = provider.calls[0]?.request.items ?? [];
+    const [system] = provider.requests[0]?.request.items ?? [];
     const text = system?.parts[0]?.kind === 'text' ? system.parts[0].text : '';
     expect(system?.kind).toBe('system');
     expect(text).toMatch(/^You are Millrace/);
@@ -319,7 +319,7 @@ describe('the instructions have', () => {
     const provider = scriptedProvider([calls(['ls', {}]), 'Yes.']);
     const built = await testAgent({ provider });
     await run(built);
-    const [first, second] = provider.calls.map(({ request }) => request);
+    const [first, second] = provider.requests.map(({ request }) => request);
     const ids = (at: readonly number[]) => at.map((index) => second?.items[index]?.id);
     expect(first?.cache?.upTo[0]).toBe('instructions');
     expect(second?.items.map(({ kind }) => kind)).toEqual(['system', 'user', 'assistant', 'tool']);
@@ -333,7 +333,7 @@ describe('the instructions have', () => {
   ] as const)('cache hints as configured: %s', async (cache, expected) => {
     const provider = scriptedProvider(['Yes.']);
     await run(await testAgent({ provider, config: { cache } }));
-    const [sent] = provider.calls;
+    const [sent] = provider.requests;
     if (expected === undefined) expect(sent?.request).not.toHaveProperty('cache');
     else expect(sent?.request.cache).toMatchObject(expected);
   });
@@ -342,7 +342,7 @@ describe('the instructions have', () => {
     const provider = scriptedProvider(['Yes.']);
     const request = { reasoning: 'low', maxOutputTokens: 10 } as const;
     await run(await testAgent({ provider, chosen: chosenModel(provider, { request }) }));
-    expect(provider.calls[0]?.request).toMatchObject(request);
+    expect(provider.requests[0]?.request).toMatchObject(request);
   });
 });
 
@@ -359,7 +359,7 @@ describe('the same agent with something else', () => {
     expect(other.policy()).toBe(built.policy());
     expect((await run(built)).text).toBe('One.');
     expect(await run(other)).toMatchObject({ text: 'Two.', asked: [] });
-    expect(second.calls[0]?.request.items.some(({ kind }) => kind === 'assistant')).toBe(true);
+    expect(second.requests[0]?.request.items.some(({ kind }) => kind === 'assistant')).toBe(true);
     expect(other.tools.slice(0, 8)).toEqual(built.tools.slice(0, 8));
   });
 
@@ -394,7 +394,7 @@ describe('there is an end to', () => {
     for (const [given, cause] of limits) {
       const provider = scriptedProvider(Array.from({ length: 5 }, () => step));
       const { stop } = await run(await testAgent({ provider, config: { limits: given } }));
-      expect([stop, provider.calls.length]).toEqual([{ reason: 'limit', cause }, 2]);
+      expect([stop, provider.requests.length]).toEqual([{ reason: 'limit', cause }, 2]);
     }
   });
 
@@ -412,7 +412,7 @@ describe('there is an end to', () => {
       const provider = scriptedProvider([...steps, 'Done.']);
       const built = await testAgent({ provider, chosen: chosenModel(provider, chosen), config });
       await run(built);
-      return provider.calls.some(({ request }) =>
+      return provider.requests.some(({ request }) =>
         JSON.stringify(request).includes('Summarise the'),
       );
     };

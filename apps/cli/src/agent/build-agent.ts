@@ -4,7 +4,7 @@ import {
   createWorkspace,
   previewChange,
   readGitBranch,
-  taskTool,
+  subAgentsTool,
   type Workspace,
 } from '@millrace/tools';
 import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
@@ -82,7 +82,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const { chosen, approve: whileAsking, output } = options;
   const common = commonOptions(options);
   const asking = whileAsking === 'wait' ? [parts.questions.tool] : [];
-  const task = subAgentsTool({
+  const task = helpersTool({
     common: { ...common, approve: policy.approve },
     ...{ instructions, reading, changing },
   });
@@ -140,7 +140,7 @@ function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
 }
 
-interface SubAgentsOptions {
+interface HelpersOptions {
   /** The options that the sub-agents share with the main agent. */
   readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
   readonly instructions: string;
@@ -155,7 +155,7 @@ const reportInstructions = `You were given one task by another agent. It sees on
  * Creates the `task` tool. It offers an agent that only reads and, if changes are allowed, one with
  * all tools.
  */
-function subAgentsTool(options: SubAgentsOptions): Tool {
+function helpersTool(options: HelpersOptions): Tool {
   const { common, reading, changing } = options;
   const instructions = `${options.instructions}\n\n${reportInstructions}`;
   const explore = createAgent({ ...common, name: 'explore', tools: reading, instructions });
@@ -165,9 +165,9 @@ function subAgentsTool(options: SubAgentsOptions): Tool {
       description: 'Answers questions by reading and searching files. Changes nothing.',
     },
   };
-  if (changing.length === 0) return taskTool({ agents });
+  if (changing.length === 0) return subAgentsTool({ agents });
   const tools = [...reading, ...changing];
   const worker = createAgent({ ...common, name: 'worker', tools, instructions });
   const description = 'Does a task on its own: reads and changes files, runs commands.';
-  return taskTool({ agents: { ...agents, worker: { agent: worker, description } } });
+  return subAgentsTool({ agents: { ...agents, worker: { agent: worker, description } } });
 }

@@ -39,7 +39,7 @@ async function attack({ places: { root }, call: [name, input], swap }: Attack) {
     if (event.type !== 'approval_asked') continue;
     asked++;
     swap?.();
-    await run.approve(event.id);
+    await run.approve(event.toolCallId);
   }
   const parts = (await run.result).items.flatMap((item): readonly Part[] => item.parts);
   const [result] = parts.filter((part) => part.kind === 'tool_result');

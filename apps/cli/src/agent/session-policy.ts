@@ -1,4 +1,4 @@
-import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import {
   approveByPolicy,
   approveInSandbox,
@@ -22,7 +22,7 @@ export interface SessionPolicy {
   /** Decides which commands run without approval in the sandbox. Undefined without a sandbox. */
   readonly reading: UnaskedReading | undefined;
   /** Decides on a call with the current rules. */
-  approve(call: PendingCall): Promise<ApprovalDecision>;
+  approve(call: CheckedToolCall): Promise<ApprovalDecision>;
 }
 
 interface SessionPolicyOptions {

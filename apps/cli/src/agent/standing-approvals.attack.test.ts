@@ -21,7 +21,7 @@ async function asksFor(log: Log, cwd: string, call: readonly [name: string, inpu
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked = true;
-    await run.approve(event.id, { until: 'session' });
+    await run.approve(event.toolCallId, { until: 'session' });
   }
   await run.result;
   return asked;

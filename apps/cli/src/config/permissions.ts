@@ -1,5 +1,6 @@
 import { isMillraceError } from '@millrace/core';
-import type { Decision, PermissionRule } from '@millrace/tools';
+import type { Approval } from '@millrace/agent';
+import type { PermissionRule } from '@millrace/tools';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { PermissionsConfig } from '../contract/config.ts';
 import { ConfigError, UsageError } from '../contract/errors.ts';
@@ -68,7 +69,7 @@ function rethrowAsUsage(error: unknown): never {
 }
 
 // Of the matching rules the last one decides, so `ask` comes after `allow`.
-const decisionOrder: readonly Decision[] = ['allow', 'ask', 'deny'];
+const decisionOrder: readonly Approval[] = ['allow', 'ask', 'deny'];
 
 /** Reads and validates the permission rules of a file. */
 async function readFileRules({ file, settings }: Layer): Promise<readonly PermissionRule[]> {

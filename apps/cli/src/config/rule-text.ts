@@ -1,4 +1,5 @@
-import type { Decision, PermissionRule } from '@millrace/tools';
+import type { Approval } from '@millrace/agent';
+import type { PermissionRule } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
@@ -14,7 +15,7 @@ const commandTools: readonly string[] = ['bash', 'bash+network', 'bash+outside']
  * ruleFromText('write:src/**', 'allow'); // { tool: 'write', path: 'src/**', decision: 'allow' }
  * ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
  */
-export function ruleFromText(text: string, decision: Decision): PermissionRule {
+export function ruleFromText(text: string, decision: Approval): PermissionRule {
   const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];
   const tool = name.trim();
   if (tool === '' || /\s/.test(tool))

@@ -23,7 +23,7 @@ async function stepsOf(): Promise<readonly StreamStep[]> {
 }
 
 const subject: ConformanceSubject = {
-  provider: async ({ reasoning, text, calls = [], stop, ends = 'whole' }) => {
+  provider: async ({ reasoning, text, toolCalls: calls = [], stop, ends = 'whole' }) => {
     const parts: readonly (Part | string)[] = [
       ...(reasoning ? [{ kind: 'reasoning', form: 'full', text: reasoning } as const] : []),
       ...(text ? [text] : []),

@@ -43,7 +43,7 @@ async function say({ agent }: Pick<TestAgent, 'agent'>, input: RunInput, answer:
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked.push(event.name);
-    await answer(run, event.id);
+    await answer(run, event.toolCallId);
   }
   return { ...(await run.result), asked };
 }

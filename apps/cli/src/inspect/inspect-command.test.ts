@@ -69,7 +69,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
   for await (const event of run.events)
     if (event.type === 'approval_asked') {
       clock.advance(3000);
-      await run.approve(event.id, { by: 'Ada' });
+      await run.approve(event.toolCallId, { by: 'Ada' });
     }
   await more(log);
   await close();

@@ -97,7 +97,7 @@ async function leftIn(store: string): Promise<Left> {
     const { stop, text } = await createAgent({ provider, log }).run('And?', { session }).result;
     const after = await collect(readRecords(log, session));
     expect(findLogProblems(session, after)).toEqual([]);
-    const sent = provider.calls[0]?.request.items.length ?? 0;
+    const sent = provider.requests[0]?.request.items.length ?? 0;
     return { session, records, items, next: { reason: stop.reason, text, sent } };
   } finally {
     await close();

@@ -292,7 +292,7 @@ describe('a session', () => {
     const { log, session } = await runPrint({ script: ['One.'] });
     const next = await runPrint({ script: ['Two.'], log, args: { session: 'last' } });
     expect(next.session).toBe(session);
-    const sent = next.provider.calls[0]?.request.items.map(textOf);
+    const sent = next.provider.requests[0]?.request.items.map(textOf);
     expect(sent).toEqual(['The weather?', 'One.', 'The weather?']);
   });
 
@@ -388,13 +388,13 @@ describe('an answer that has to fit a schema', () => {
   test('is printed as one object, and the request has the schema of the file', async () => {
     const { code, stdout, stderr, provider } = await ask([answer(right)]);
     expect([code, stdout, stderr]).toEqual([0, '{"city":"Ulm","people":126000}\n', '']);
-    expect(provider.calls[0]?.request.output).toMatchObject({ schema });
+    expect(provider.requests[0]?.request.output).toMatchObject({ schema });
   });
 
   test('is asked for again in words that say what is wrong, and only the right one is printed', async () => {
     const { stdout, provider } = await ask([answer({ city: 'Ulm', people: -1 }), answer(right)]);
     expect(stdout).toBe('{"city":"Ulm","people":126000}\n');
-    expect(textOf(provider.calls[1]?.request.items.at(-1))).toMatch(/people: .*-1/);
+    expect(textOf(provider.requests[1]?.request.items.at(-1))).toMatch(/people: .*-1/);
   });
 
   test('is an error where it never does, and nothing is printed', async () => {

@@ -9,7 +9,8 @@ import { textOfError } from '../contract/agent-error.ts';
 import type { ChangedInput } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
+import { changedSuffix } from '../state/turn-calls.ts';
 import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 
 type PolicyDecision = Exclude<ApprovalDecision, string>;
@@ -35,7 +36,7 @@ export class Approvals {
    * The policy's decision on a call. A standing approval for the same rule turns `ask` into
    * `allow`.
    */
-  async policyDecision(call: PendingCall): Promise<PolicyDecision> {
+  async policyDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
     const known = this.#decisions.get(toolCallId) ?? this.#askPolicy(call);
     this.#decisions.set(toolCallId, known);
@@ -48,7 +49,7 @@ export class Approvals {
    * The policy's decision on a call that the user allowed. The answer may be older than the current
    * rules, or another process wrote it, so the policy is called again. Only a denial counts.
    */
-  answeredDecision(call: PendingCall): Promise<PolicyDecision> {
+  answeredDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
     const known = this.#answeredDecisions.get(toolCallId) ?? this.#askPolicy(call);
     this.#answeredDecisions.set(toolCallId, known);
@@ -59,20 +60,20 @@ export class Approvals {
    * The policy's decision on a call whose input the user changed. The user approved it, so only a
    * denial counts: nobody can approve what the policy denies.
    */
-  changedDecision(call: PendingCall): Promise<PolicyDecision> {
+  changedDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
     const known = this.#changedDecisions.get(toolCallId) ?? this.#decideOnChange(call);
     this.#changedDecisions.set(toolCallId, known);
     return known;
   }
 
-  async #decideOnChange(call: PendingCall): Promise<PolicyDecision> {
+  async #decideOnChange(call: CheckedToolCall): Promise<PolicyDecision> {
     const reason = reasonAgainstChange(call) ?? (await this.#guardrailAgainst(call));
     return reason === undefined ? this.#askPolicy(call) : { decision: 'deny', reason };
   }
 
   /** Guardrails have checked the input of the model. Nobody can approve what they do not pass. */
-  async #guardrailAgainst(call: PendingCall): Promise<string | undefined> {
+  async #guardrailAgainst(call: CheckedToolCall): Promise<string | undefined> {
     const { name } = call.tool;
     const guardrails = this.#context.settings.guardrails.filter(
       ({ on, tools }) => on === 'tool_call' && (tools?.includes(name) ?? true),
@@ -89,7 +90,7 @@ export class Approvals {
     return undefined;
   }
 
-  async #askPolicy(call: PendingCall): Promise<PolicyDecision> {
+  async #askPolicy(call: CheckedToolCall): Promise<PolicyDecision> {
     const { settings, context, session } = this.#context;
     const { approve, onDiagnostic } = settings;
     const { turn } = this.#at;
@@ -110,7 +111,7 @@ export class Approvals {
 
   /** The record that asks the user, about the input of the model or of a guardrail. */
   askedDraft(
-    { call }: PendingCall,
+    { call }: CheckedToolCall,
     { reason, rule, judged }: PolicyDecision,
     changed?: ChangedInput,
   ): DraftRecord {
@@ -147,7 +148,7 @@ export class Approvals {
 
 /** The id of the question about a call whose input a guardrail changed. */
 export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>): ToolCallId {
-  const id = `${toolCallId}/changed`;
+  const id = `${toolCallId}${changedSuffix}`;
   return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
 }
 

@@ -12,7 +12,7 @@ import { abort, halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { HandOff, PendingCall, ToolContext } from '../contract/tool.ts';
+import type { HandOff, CheckedToolCall, ToolContext } from '../contract/tool.ts';
 import { isRepeatedCallId, outputFor } from '../state/turn-calls.ts';
 import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
@@ -37,7 +37,7 @@ interface CallRunnerOptions extends Attempt {
 type CallOutcome = 'answered' | 'parked' | 'left';
 
 /** A call that may run, on nothing else than what was judged. */
-type DecidedCall = PendingCall & Pick<ToolContext, 'judged'>;
+type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged'>;
 
 /** Answers the calls of one attempt. Each call gets exactly one result, whatever happens. */
 export class CallRunner {
@@ -170,7 +170,7 @@ export class CallRunner {
     const { execution } = this.#callState(call) ?? {};
     const { tools } = this.#context.settings;
     const tool = tools.get(call.name);
-    const waits = execution?.isParked || (execution?.isLost && tool?.replay === 'safe');
+    const waits = execution?.isParked || (execution?.isLost && tool?.afterCrash === 'repeat');
     if (!waits || execution.child === undefined) return;
     const ready = await prepareCall(call, tools, this.#changedInput(call));
     if (ready.ok) await stopChild(ready, this.#context, this.#at);
@@ -230,7 +230,7 @@ export class CallRunner {
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
     if (!ready.ok) return this.#reject(call, ready.code, ready.message);
-    if (this.#callState(call)?.execution?.isLost && ready.tool.replay !== 'safe')
+    if (this.#callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return this.#reportUnknownOutcome(call);
     // The call was allowed before a client was asked to run it.
     if (this.#callState(call)?.isAwaited) return ready;
@@ -255,7 +255,7 @@ export class CallRunner {
    * Applies the answer of the user. The current policy can still deny the call: the answer may be
    * older than its rules.
    */
-  async #applyAnswer(ready: PendingCall): Promise<DecidedCall | CallOutcome> {
+  async #applyAnswer(ready: CheckedToolCall): Promise<DecidedCall | CallOutcome> {
     const { call } = ready;
     const { answer, judged } = this.#questionState(call) ?? {};
     if (answer === undefined) return 'left';
@@ -279,8 +279,13 @@ export class CallRunner {
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
-  #isRepeated({ toolCallId }: ToolCallPart): boolean {
-    return isRepeatedCallId(this.#context.journal.state, toolCallId);
+  /** Whether an answer could be about another call: one with the same id, or one of a sub-agent. */
+  #isRepeated(call: ToolCallPart): boolean {
+    const { toolCallId } = call;
+    const { isAsked = false, question } = this.#questionState(call) ?? {};
+    const about = this.#changeOf(call) === undefined ? undefined : toolCallId;
+    const isOther = isAsked && question?.of !== about;
+    return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
   /** The state of a call according to the log. */
@@ -407,13 +412,13 @@ class HandOffs {
   }
 
   /** Replaces the result of a later hand-off with an error. */
-  checkResult({ call, tool }: PendingCall, part: ToolResultPart): ToolResultPart {
+  checkResult({ call, tool }: CheckedToolCall, part: ToolResultPart): ToolResultPart {
     const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
     if (tool.handsOff === undefined || part.isError || !isTaken) return part;
     return errorResult(call, 'It was handed to somebody else already.');
   }
 
-  draftsFor({ tool, input }: PendingCall, { isError }: ToolResultPart): readonly DraftRecord[] {
+  draftsFor({ tool, input }: CheckedToolCall, { isError }: ToolResultPart): readonly DraftRecord[] {
     const { handsOff } = tool;
     if (handsOff === undefined || isError) return [];
     this.#isDone = true;

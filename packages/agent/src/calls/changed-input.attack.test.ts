@@ -3,7 +3,7 @@ import { openaiResponses } from '@millrace/providers';
 import { sseReply } from '@millrace/providers/scripted-server';
 import { expect, test } from 'vitest';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
 import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
@@ -23,7 +23,7 @@ import { mcpApprovalTool } from '../tool/mcp-approval.ts';
 const server = useTestServer();
 const c1 = toolCallId('c1');
 
-function denySecrets({ input }: PendingCall): ApprovalDecision {
+function denySecrets({ input }: CheckedToolCall): ApprovalDecision {
   const { path } = input as { readonly path: string };
   return path === '.env' ? { decision: 'deny', reason: 'it is secret' } : 'ask';
 }
@@ -81,7 +81,7 @@ function setUpRules() {
     answer(call('c2', 'shell', remove)),
     'Done.',
   ];
-  const approve = ({ input }: PendingCall) =>
+  const approve = ({ input }: CheckedToolCall) =>
     ({ decision: 'ask', rule: JSON.stringify(input) }) as const;
   return { ran, stage: createTestAgent(script, { tools: [shell], approve }) };
 }
@@ -135,7 +135,7 @@ async function answerTo(item: typeof request, input?: { readonly [key: string]: 
   for await (const event of run.events) {
     if (event.type === 'tool_call_ready') inputs.push(event.input);
     if (event.type !== 'approval_asked') continue;
-    await run.approve(event.id, input && { input: input as never });
+    await run.approve(event.toolCallId, input && { input: input as never });
   }
   const body = server.requests().at(-1)?.body;
   const sent = (typeof body === 'string' ? JSON.parse(body) : body) as { input: object[] };

@@ -9,7 +9,7 @@ import type {
 import { textOfError } from '../contract/agent-error.ts';
 import { type OutputCommand, toolOutputKey } from '../contract/command.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { PendingCall, Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
+import type { CheckedToolCall, Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
 import { commandConsumed } from '../state/drafts.ts';
 import { outputFor } from '../state/turn-calls.ts';
 import { createResultPart, toOutput } from './tool-result.ts';
@@ -39,7 +39,7 @@ export class ClientCalls {
 
   /** Waits for the output of a call and writes its result. `input` replaces that of the model. */
   async answer(
-    ready: PendingCall,
+    ready: CheckedToolCall,
     input: JsonValue | undefined,
   ): Promise<'answered' | 'parked' | 'left'> {
     const { context, at, stop } = this.#options;
@@ -65,7 +65,7 @@ export class ClientCalls {
    * Writes the result from an output. Returns false if the output does not fit, and the call still
    * waits. If it came with the key of the call, no other output can come, so the model gets an error.
    */
-  async #take(ready: PendingCall, key: string, given: OutputCommand): Promise<boolean> {
+  async #take(ready: CheckedToolCall, key: string, given: OutputCommand): Promise<boolean> {
     const { context, at, fill } = this.#options;
     const { journal, settings } = context;
     const { call, tool, summary } = ready;

@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { PendingCall, ToolContext } from '../contract/tool.ts';
+import type { CheckedToolCall, ToolContext } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';
@@ -49,7 +49,7 @@ interface ExecutionInfo {
  * `retry` if the tool failed and may be retried, and `parked` if its sub-agent waits for an answer.
  */
 export async function executeOnce(
-  ready: PendingCall & Pick<ToolContext, 'judged'>,
+  ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
   before: readonly DraftRecord[],
   mayFail: boolean,
   options: ExecutionOptions,
@@ -94,7 +94,7 @@ export async function executeOnce(
  * same session. Few agents have sub-agents, so the code loads on demand.
  */
 async function createChildCall(
-  { call }: PendingCall,
+  { call }: CheckedToolCall,
   context: RunContext,
   at: Attempt,
 ): Promise<ChildCall> {
@@ -111,7 +111,7 @@ async function createChildCall(
  * runs with a signal that is already aborted.
  */
 export async function stopChild(
-  ready: PendingCall,
+  ready: CheckedToolCall,
   context: RunContext,
   at: Attempt,
 ): Promise<void> {
@@ -128,7 +128,7 @@ export async function stopChild(
 }
 
 /** Runs a tool with a signal that is already aborted. Its result or error is ignored. */
-async function runToEnd({ tool, input }: PendingCall, context: ToolContext): Promise<void> {
+async function runToEnd({ tool, input }: CheckedToolCall, context: ToolContext): Promise<void> {
   try {
     const execution = tool.execute(input, context);
     if (Symbol.asyncIterator in execution) for await (const _text of execution);
@@ -140,7 +140,7 @@ async function runToEnd({ tool, input }: PendingCall, context: ToolContext): Pro
 
 /** Runs the tool and writes its progress to the log. */
 async function runAndReport(
-  ready: PendingCall & Pick<ToolContext, 'judged'>,
+  ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { context, at, slots, stop, isOver }: ExecutionOptions,
@@ -162,7 +162,7 @@ async function runAndReport(
 }
 
 function contextOf(
-  { call: { toolCallId }, judged }: PendingCall & Pick<ToolContext, 'judged'>,
+  { call: { toolCallId }, judged }: CheckedToolCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { settings, journal, session, observers, context }: RunContext,
@@ -184,7 +184,7 @@ function contextOf(
  * run.
  */
 async function storeOutput(
-  { call, tool }: PendingCall,
+  { call, tool }: CheckedToolCall,
   { output }: ToolRunResult,
   { context, stop }: ExecutionOptions,
 ): Promise<ToolResultPart> {
@@ -201,7 +201,7 @@ async function storeOutput(
 function fillSlot(
   slots: ResultSlots,
   part: ToolResultPart,
-  { call }: PendingCall,
+  { call }: CheckedToolCall,
 ): readonly [ToolResultPart, readonly DraftRecord[]] {
   try {
     return [part, slots.fill(part)];

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,
@@ -191,7 +191,7 @@ describe('an approval', () => {
     const clock = new VirtualClock();
     const { ran, tools } = dangerous();
     const slow = tool('slow', (_input, { signal }) => pause(clock, 1e6, signal));
-    const approve = ({ tool: { name } }: PendingCall) => (name === 'rm' ? 'ask' : 'allow');
+    const approve = ({ tool: { name } }: CheckedToolCall) => (name === 'rm' ? 'ask' : 'allow');
     const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Welcome back.'];
     const options = { ...parking, clock, tools: [slow, ...tools], approve } as const;
     const { agent, end, until, log } = createTestAgent(script, options);
@@ -212,7 +212,7 @@ describe('an approval', () => {
       await pause(clock, 1000, signal);
       return 'slept';
     });
-    const approve = ({ tool: { name } }: PendingCall) => (name === 'rm' ? 'ask' : 'allow');
+    const approve = ({ tool: { name } }: CheckedToolCall) => (name === 'rm' ? 'ask' : 'allow');
     const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Done.'];
     const options = { ...parking, clock, tools: [slow, ...tools], approve } as const;
     const { agent, end, until, log } = createTestAgent(script, options);
@@ -227,7 +227,7 @@ describe('an approval', () => {
 
   test('that arrives later keeps the results in call order', async () => {
     const echo = tool('rm', async (input) => `result ${input}`);
-    const approve = ({ call: { toolCallId: id } }: PendingCall) => (id === c1 ? 'ask' : 'allow');
+    const approve = ({ call: { toolCallId: id } }: CheckedToolCall) => (id === c1 ? 'ask' : 'allow');
     const script = [answer(rm('c1', 1), rm('c2', 2)), 'Done.'];
     const { agent, end, log, provider } = createTestAgent(script, {
       ...parking,
@@ -237,7 +237,7 @@ describe('an approval', () => {
     await end(agent.run('Go', { session }));
     await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'k');
     await end(agent.resume(session));
-    const sent = provider.calls[1]?.request.items ?? [];
+    const sent = provider.requests[1]?.request.items ?? [];
     expect(resultTexts(sent)).toEqual(['result 1', 'result 2']);
     expect(await problemsLeftIn(log)).toEqual([]);
   });

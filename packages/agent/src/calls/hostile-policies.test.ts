@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,
@@ -54,7 +54,7 @@ describe('a policy', () => {
       return 'slowly';
     });
     for (const thrown of [new Error('key=sk-secret'), Object.create(null)]) {
-      const approve = ({ tool: { name } }: PendingCall) => {
+      const approve = ({ tool: { name } }: CheckedToolCall) => {
         if (name === 'rm') throw thrown;
         return 'allow' as const;
       };

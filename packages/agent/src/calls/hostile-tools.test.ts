@@ -83,7 +83,7 @@ describe('the return value of a tool', () => {
     const long = tool('t', async () => 'x'.repeat(100_000), { maxOutputLength: 1000 });
     const { agent, end, provider } = createTestAgent([answer(one), 'Done.'], { tools: [long] });
     await end(agent.run('Go'));
-    const sent = JSON.stringify(provider.calls[1]?.request.items);
+    const sent = JSON.stringify(provider.requests[1]?.request.items);
     expect(sent).toContain('characters are left out here');
     expect(sent.length).toBeLessThan(3000);
   });

@@ -6,10 +6,10 @@ import {
 } from '@millrace/core';
 import { withoutOptionalNulls } from '@millrace/providers';
 import { textOfError } from '../contract/agent-error.ts';
-import type { PendingCall, Tool } from '../contract/tool.ts';
+import type { CheckedToolCall, Tool } from '../contract/tool.ts';
 
 type PreparedCall =
-  | ({ readonly ok: true } & PendingCall)
+  | ({ readonly ok: true } & CheckedToolCall)
   | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
 
 /**

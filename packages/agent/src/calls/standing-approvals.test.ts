@@ -12,7 +12,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { ApproveOptions, Run } from '../contract/run.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
@@ -27,7 +27,7 @@ const write = defineTool({ name: 'write', description: 'Writes', input, execute 
 const look = defineTool({ name: 'look', description: 'Looks', effects: 'none', input, execute });
 
 /** Asks about every call. The rule is the tool and the folder. */
-function byFolder({ tool, input: given }: PendingCall): ApprovalDecision {
+function byFolder({ tool, input: given }: CheckedToolCall): ApprovalDecision {
   const [folder] = (given as z.infer<typeof input>).path.split('/');
   return { decision: 'ask', reason: 'it touches files', rule: `${tool.name} ${folder}` };
 }

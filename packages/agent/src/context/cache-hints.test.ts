@@ -54,7 +54,7 @@ describe('the option', () => {
   async function sentWith(options: Partial<Parameters<typeof createAgent>[0]>) {
     const provider = scriptedProvider(['Yes.']);
     await createAgent({ provider, instructions: 'Be brief', ...options }).run('Hi').result;
-    return provider.calls[0]?.request.cache;
+    return provider.requests[0]?.request.cache;
   }
 
   test('is on by default, and the hints of the caller come first', async () => {

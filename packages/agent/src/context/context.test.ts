@@ -48,11 +48,11 @@ describe('a long context', () => {
     const { agent, provider, log } = agentOf(script);
     const { text, items, stop } = await agent.run('Look around', { session }).result;
     expect([text, stop.reason]).toEqual(['All is there.', 'stop']);
-    const last = provider.calls.at(-1)?.request.items ?? [];
+    const last = provider.requests.at(-1)?.request.items ?? [];
     expect(last.map(({ kind }) => kind)).toEqual(['context', 'assistant', 'tool']);
     expect(last[0]?.parts).toEqual([{ kind: 'text', text: summaries[1] }]);
     // The second summary covers the first one and the items since.
-    const asked = provider.calls[3]?.request.items.map(({ kind }) => kind);
+    const asked = provider.requests[3]?.request.items.map(({ kind }) => kind);
     expect(asked).toEqual(['context', 'assistant', 'tool', 'user']);
     expect(items.some(({ kind }) => kind === 'context')).toBe(true);
     const { records } = await log.read(session);
@@ -66,15 +66,15 @@ describe('a long context', () => {
     const { agent, provider, log } = agentOf([step('a'), failing, 'All is there.']);
     const { text } = await agent.run('Look around', { session }).result;
     expect(text).toBe('All is there.');
-    expect(JSON.stringify(provider.calls.at(-1)?.request.items)).toContain('Look around');
+    expect(JSON.stringify(provider.requests.at(-1)?.request.items)).toContain('Look around');
     expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   });
 
   test('is cut without a summary if configured so', async () => {
     const { agent, provider } = agentOf([step('a'), 'All is there.'], false);
     await agent.run('Look around', { session }).result;
-    expect(provider.calls).toHaveLength(2);
-    expect(provider.calls[1]?.request.items.map(({ kind }) => kind)).toEqual(['assistant', 'tool']);
+    expect(provider.requests).toHaveLength(2);
+    expect(provider.requests[1]?.request.items.map(({ kind }) => kind)).toEqual(['assistant', 'tool']);
   });
 });
 
@@ -93,7 +93,7 @@ test('a command summarizes the context, in any process that drives the session',
   await log.submit(session, { type: 'compact' }, 'k');
   expect((await agent.resume(session).result).stop.reason).toBe('stop');
   expect((await agent.run('And four?', { session }).result).text).toBe('Four.');
-  const sent = provider.calls.at(-1)?.request.items.map(({ kind }) => kind);
+  const sent = provider.requests.at(-1)?.request.items.map(({ kind }) => kind);
   expect(sent).toEqual(['context', 'user', 'assistant', 'user']);
 });
 

@@ -23,7 +23,7 @@ interface ClippedItem {
 
 /** What a plan has to achieve. */
 export interface ContextAim {
-  /** The maximum number of steps that stay. At least one stays. */
+  /** The plan keeps at most this many of the newest steps in the context, and at least one. */
   readonly keepSteps: number;
   /** The maximum length of the context, in characters. */
   readonly maxLength: number;

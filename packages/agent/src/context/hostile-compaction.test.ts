@@ -48,7 +48,7 @@ async function summarisedBy(summary: ScriptEntry, options: TestAgentOptions = {}
   const stage = createTestAgent([first, summary, 'You are Ada.'], { ...afterOne, ...options });
   await stage.end(stage.agent.run('I am Ada', { session }));
   const result = await stage.end(stage.agent.run('Who am I?', { session }));
-  const sent = stage.provider.calls.at(-1)?.request.items ?? [];
+  const sent = stage.provider.requests.at(-1)?.request.items ?? [];
   return { ...stage, result, sent: sent.flatMap(textsOf) };
 }
 
@@ -61,7 +61,7 @@ describe('a context that grows', () => {
     const stage = createTestAgent(stepsOf(30, tokensOf), { tools: [look], compaction });
     const { text } = await stage.end(stage.agent.run('Go', { session }));
     expect(text).toBe('Done.');
-    const requests = stage.provider.calls.map(({ request }) => request.items);
+    const requests = stage.provider.requests.map(({ request }) => request.items);
     const summaries = requests.filter(isSummary).length;
     expect(summaries).toBeGreaterThan(1);
     expect(summaries).toBeLessThan(10);
@@ -83,7 +83,7 @@ describe('a context that grows', () => {
     expect((await stage.end(stage.agent.run('Go', { session }))).text).toBe('Done.');
     expect(failures).toBeGreaterThan(1);
     expect(types(stage.records)).toContain('compacted');
-    expect(stage.provider.calls.at(-1)?.request.items[0]?.kind).toBe('context');
+    expect(stage.provider.requests.at(-1)?.request.items[0]?.kind).toBe('context');
     expect(await problemsLeftIn(stage.log)).toEqual([]);
   });
 });
@@ -126,7 +126,7 @@ describe('a summary', () => {
       { tools: [much], ...afterOne },
     );
     await stage.end(stage.agent.run('Go'));
-    const asked = stage.provider.calls.map(({ request }) => request.items).filter(isSummary);
+    const asked = stage.provider.requests.map(({ request }) => request.items).filter(isSummary);
     const sent = JSON.stringify(asked.at(-1));
     expect(sent).toContain('characters are left out here');
     expect(sent.length).toBeLessThan(4000);
@@ -139,7 +139,7 @@ describe('a summary', () => {
     const { agent, end, provider } = createTestAgent(script, { compaction });
     await end(agent.run('Go', { session }));
     await end(agent.run([own, userSaid('u2', 'And?')], { session }));
-    const sent = provider.calls[2]?.request.items.flatMap(textsOf);
+    const sent = provider.requests[2]?.request.items.flatMap(textsOf);
     expect(sent).toEqual(['Summary', 'Be kind', 'And?']);
   });
 
@@ -149,9 +149,9 @@ describe('a summary', () => {
       fact?.type === 'compacted' ? fact.itemIds : [],
     );
     expect(covered.length).toBeGreaterThan(0);
-    const asked = provider.calls.length;
+    const asked = provider.requests.length;
     const { error } = await end(agent.run(userSaid(`${covered[0]}`, 'And now?'), { session }));
-    expect([error?.code, provider.calls.length]).toEqual(['bad_option', asked]);
+    expect([error?.code, provider.requests.length]).toEqual(['bad_option', asked]);
   });
 
   test('whose blobs never load does not block an abort', async () => {
@@ -190,7 +190,7 @@ describe('a context that overflows', () => {
     );
     const { text, stop, error } = await end(agent.run('Go', { session }));
     expect([text, stop.reason, error]).toEqual(['Done.', 'stop', undefined]);
-    const [refused, summarised, last] = provider.calls
+    const [refused, summarised, last] = provider.requests
       .slice(-3)
       .map(({ request }) => request.items);
     expect(summarised?.at(-1)?.parts).toEqual([{ kind: 'text', text: summaryPrompt }]);
@@ -204,7 +204,7 @@ describe('a context that overflows', () => {
     const { agent, end, provider, log } = createTestAgent(script, options);
     for (const asked of ['First', 'Second']) await end(agent.run(asked, { session }));
     expect((await end(agent.run('Third', { session }))).text).toBe('Three.');
-    expect(provider.calls.at(-1)?.request.items.flatMap(textsOf)).toContain('Third');
+    expect(provider.requests.at(-1)?.request.items.flatMap(textsOf)).toContain('Third');
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
@@ -212,7 +212,7 @@ describe('a context that overflows', () => {
     const compaction = { ...options.compaction, summarize: false } as const;
     const stage = createTestAgent([...steps, tooLong, 'Done.'], { ...options, compaction });
     expect((await stage.end(stage.agent.run('Go', { session }))).text).toBe('Done.');
-    expect(stage.provider.calls).toHaveLength(5);
+    expect(stage.provider.requests).toHaveLength(5);
   });
 
   test('ends the run if nothing can be dropped, or if it overflows again', async () => {

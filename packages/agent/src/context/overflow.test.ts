@@ -76,7 +76,7 @@ describe('19.17: after an overflow the session goes on', () => {
     const asked = `START ${'q'.repeat(20_000)} END`;
     const { text, stop, items } = await stage.end(stage.agent.run(asked, { session }));
     expect([stop.reason, text.slice(0, 6)]).toEqual(['stop', 'Answer']);
-    const sent = JSON.stringify(stage.provider.calls.at(-1)?.request.items);
+    const sent = JSON.stringify(stage.provider.requests.at(-1)?.request.items);
     expect(sent).toContain('START');
     expect(sent).toContain('END');
     expect(sent).toMatch(/characters are left out/);
@@ -115,7 +115,7 @@ describe('19.17: after an overflow the session goes on', () => {
         );
         expect(stop.reason).toBe('stop');
       }
-      const last = JSON.stringify(stage.provider.calls.at(-1)?.request.items);
+      const last = JSON.stringify(stage.provider.requests.at(-1)?.request.items);
       expect(last).toContain('seven');
       expect(last).toContain('left out');
       expect(await problemsLeftIn(stage.log)).toEqual([]);

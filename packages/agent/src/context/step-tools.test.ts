@@ -53,7 +53,7 @@ describe('tools that come and go', () => {
     const { agent, end, provider, log } = createTestAgent(script, { tools });
     const result = await end(agent.run('Go', { session }));
     expect([result.text, ran]).toEqual(['Done.', ['pay']]);
-    const names = provider.calls.map(({ request }) => request.tools?.map(({ name }) => name));
+    const names = provider.requests.map(({ request }) => request.tools?.map(({ name }) => name));
     const [few, all] = [
       ['unlock', 'lock'],
       ['unlock', 'lock', 'pay'],

@@ -1,37 +1,8 @@
 import { AgentError } from '../contract/agent-error.ts';
-import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { contextItems } from './build-request.ts';
-
-/** The parts of a run context that the functions among the tools depend on. */
-interface StepSource extends Pick<RunContext, 'context' | 'session'> {
-  readonly journal: Pick<RunContext['journal'], 'state' | 'loop'>;
-}
-
-/** The tools of an agent that come and go: those that its functions return for one turn. */
-export class StepToolbox {
-  #turn = 0;
-  #agent: Settings | undefined;
-  #settings: Settings | undefined;
-
-  /** The settings with the tools of the current turn. */
-  apply(active: Settings, turn: number | undefined): Settings {
-    return this.#settings !== undefined && this.#agent === active && this.#turn === turn
-      ? this.#settings
-      : active;
-  }
-
-  /** Calls the functions of the agent, once for each turn. Throws what they throw. */
-  async load(active: Settings, turn: number, source: StepSource): Promise<void> {
-    if (active.stepTools.length === 0) return;
-    if (this.#agent === active && this.#turn === turn) return;
-    const tools = await resolveTools(active, turn, source);
-    this.#settings = { ...active, tools };
-    this.#agent = active;
-    this.#turn = turn;
-  }
-}
+import type { StepSource } from './step-toolbox.ts';
 
 /** The tools of an agent in a turn, by name. */
 export async function resolveTools(

@@ -4,7 +4,7 @@ import type { ParentCall } from './parent-call.ts';
 import type { ReplayOptions, ReplayResult } from './replay.ts';
 import type {
   ApproveOptions,
-  ClientResult,
+  ClientToolResult,
   DenyOptions,
   InputOfCall,
   OutputOfCall,
@@ -124,7 +124,7 @@ export interface Agent<
   provideToolResult<const Call extends string | PendingToolCall<Tools>>(
     session: string,
     call: Call,
-    result: ClientResult<OutputOfCall<Call>>,
+    result: ClientToolResult<OutputOfCall<Call>>,
   ): Promise<{ readonly key: string }>;
   /**
    * The calls of a session that a client has to run, from any process. It changes nothing. Rejects with

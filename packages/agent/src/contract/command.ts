@@ -1,5 +1,5 @@
 import type { Item, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
-import type { ApproveOptions, ClientResult, DenyOptions, RunInput } from './run.ts';
+import type { ApproveOptions, ClientToolResult, DenyOptions, RunInput } from './run.ts';
 
 /** A command to a session, as a program submits it with `submitCommand`. */
 export type SessionCommand =
@@ -27,7 +27,7 @@ export type SessionCommand =
   /** Denies a call that waits for approval. */
   | ({ readonly type: 'deny'; readonly toolCallId: string } & DenyOptions)
   /** The output of a tool that a client runs. It is checked when the loop reads it. */
-  | ({ readonly type: 'tool_output'; readonly toolCallId: string } & ClientResult);
+  | ({ readonly type: 'tool_output'; readonly toolCallId: string } & ClientToolResult);
 
 /** A command as the log stores it. Commands travel as JSON and may come from any process. */
 export type Command =

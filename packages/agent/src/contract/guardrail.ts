@@ -1,5 +1,5 @@
 import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
-import type { PendingCall, StepInfo, Tool } from './tool.ts';
+import type { CheckedToolCall, StepInfo, Tool } from './tool.ts';
 
 /** The step in which a guardrail checks something, and the signal that ends the check. */
 export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
@@ -111,7 +111,7 @@ export interface ToolGuardrailOptions<Tools extends Tool = Tool, Context = unkno
    * which the tool's schema must accept.
    */
   check(
-    call: PendingCall<Tools>,
+    call: CheckedToolCall<Tools>,
     step: GuardrailStep<Context>,
   ): Returns<PassVerdict | StopVerdict | AskVerdict | ChangeVerdict<JsonValue>>;
 }

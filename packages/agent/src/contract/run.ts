@@ -130,7 +130,7 @@ export interface DenyOptions {
 }
 
 /** The result of a tool that a client runs: its output, or the error with which it failed. */
-export type ClientResult<Output = JsonValue> =
+export type ClientToolResult<Output = JsonValue> =
   | {
       /** The output. It must fit the `output` schema of the tool. */
       readonly output: Output;
@@ -243,6 +243,6 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
    */
   provideToolResult<const Call extends string | PendingToolCall<Tools>>(
     call: Call,
-    result: ClientResult<OutputOfCall<Call>>,
+    result: ClientToolResult<OutputOfCall<Call>>,
   ): Promise<void>;
 }

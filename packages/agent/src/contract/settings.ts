@@ -3,7 +3,7 @@ import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
-import type { PendingCall, StepInfo, Tool, ValidationResult } from './tool.ts';
+import type { CheckedToolCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
@@ -46,7 +46,7 @@ export interface Settings {
   readonly log: Log;
   readonly observers: readonly Observer[];
   readonly approve: (
-    call: PendingCall,
+    call: CheckedToolCall,
     step: StepInfo,
   ) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Whether a run waits for an approval, or ends as `parked` until it is resumed. */

@@ -32,10 +32,12 @@ export interface Tool extends TypedTool {
    */
   readonly effects: 'none' | 'external';
   /**
-   * Whether the tool may run again if a process died during the call. With `startsSession`, it gets
-   * the same `child` again and has to continue that session.
+   * What happens with a call if the process died while it ran. `repeat`: the tool runs again with the
+   * same input and idempotency key. `fail`: the call ends with an error, which tells the model that
+   * the outcome is unknown. With `repeat` and `startsSession`, the tool gets the same `child` again and
+   * has to continue that session.
    */
-  readonly replay: 'safe' | 'never';
+  readonly afterCrash: 'repeat' | 'fail';
   /** The tool is stopped after this time. Undefined: no timeout. */
   readonly timeoutMs: number | undefined;
   /**
@@ -65,8 +67,8 @@ export interface Tool extends TypedTool {
   /** Validates the input. The problem text is written for the model. */
   validate(input: JsonValue): Promise<ValidationResult>;
   /**
-   * Runs the tool. It may be an async generator that yields progress texts. A throw becomes an
-   * error result.
+   * Runs the tool. This method may be an async generator that yields progress texts. If it throws,
+   * the call gets an error result.
    */
   execute(input: unknown, context: ToolContext): ToolExecution;
 }
@@ -165,8 +167,8 @@ export interface ToolContext<Context = unknown> {
   update(text: string): void;
 }
 
-/** A call that needs a decision by the policy. `name` narrows the type of `input`. */
-export type PendingCall<Tools extends Tool = Tool> = Tools extends Tool
+/** A call that the `approve` policy or a guardrail decides about. `name` narrows the type of `input`. */
+export type CheckedToolCall<Tools extends Tool = Tool> = Tools extends Tool
   ? {
       /** The name of the tool. */
       readonly name: Tools['name'];

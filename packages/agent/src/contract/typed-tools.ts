@@ -108,13 +108,13 @@ interface FailedCall {
 }
 
 /** The `tool_call_ready` event of a tool, with a typed input. */
-export type CallEvent<Name extends string, Input> = Extract<
+export type ToolCallEvent<Name extends string, Input> = Extract<
   AgentEvent,
   { readonly type: 'tool_call_ready' }
 > & { readonly name: Name; readonly input: Input };
 
 /** The `part_finished` event with the result of a tool, with a typed value. */
-export type ResultEvent<Name extends string, Value> = Omit<
+export type ToolResultEvent<Name extends string, Value> = Omit<
   Extract<AgentEvent, { readonly type: 'part_finished' }>,
   'kind' | 'part'
 > & {

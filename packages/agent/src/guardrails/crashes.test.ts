@@ -163,7 +163,7 @@ describe('after a crash at any record', () => {
         expect(checks).not.toContain(`${name} ${itemId ?? id}`);
       const lost = before.some(({ fact }) => fact?.type === 'tool_execution_started');
       expect(ran).toEqual(lost ? [] : [{ amount: 1 }]);
-      for (const { request } of next.provider.calls)
+      for (const { request } of next.provider.requests)
         expect(JSON.stringify(request.items)).not.toContain(number);
       expect(await problemsLeftIn(log, into)).toEqual([]);
     }
@@ -182,11 +182,11 @@ describe('verdicts in other places', () => {
     await end(
       agent.run({ id: 'q', kind: 'user', parts: [{ kind: 'text', text: 'secret' }] }, { session }),
     );
-    expect(JSON.stringify(provider.calls[0]?.request.items)).toContain('SECRET');
+    expect(JSON.stringify(provider.requests[0]?.request.items)).toContain('SECRET');
     await log.redact(session, itemId('q'));
     expect(JSON.stringify(await recordsOf(log))).not.toMatch(/secret/i);
     await end(agent.run('More', { session }));
-    expect(JSON.stringify(provider.calls[1]?.request.items)).not.toMatch(/secret/i);
+    expect(JSON.stringify(provider.requests[1]?.request.items)).not.toMatch(/secret/i);
   });
 
   test('an imported session has no verdicts for what is still to do', async () => {
@@ -256,7 +256,7 @@ describe('verdicts in other places', () => {
     expect((await commandStep(agent, runner.held)).asked).toEqual([]);
     expect((await runner.drive()).text).toBe('No, thank you.');
     expect(ran).toEqual([{ amount: 1 }]);
-    const sent = provider.calls.map(({ request }) => JSON.stringify(request.items)).join();
+    const sent = provider.requests.map(({ request }) => JSON.stringify(request.items)).join();
     expect(sent).not.toContain(number);
     expect(sent).toContain('filled in');
     expect(await problemsLeftIn(log)).toEqual([]);

@@ -41,7 +41,7 @@ const verdictsIn = (records: readonly LogRecord[]): readonly GuardrailFact[] =>
   records.flatMap(({ fact }) => (fact?.type === 'guardrail_applied' ? [fact] : []));
 
 const sentTo = (provider: ReturnType<typeof scriptedProvider>, at = 0): string =>
-  JSON.stringify(provider.calls[at]?.request.items);
+  JSON.stringify(provider.requests[at]?.request.items);
 
 const pay = (ran: unknown[]) =>
   defineTool({
@@ -105,7 +105,7 @@ describe('a guardrail on the input', () => {
       ...{ name: 'on-topic', on: 'input', reason: 'We do not write poems' },
     });
     await expect(run.text()).rejects.toThrow(RunError);
-    expect(provider.calls).toHaveLength(0);
+    expect(provider.requests).toHaveLength(0);
     expect((await end(agent.run('Then help me', { session }))).text).toBe('Sure.');
     expect(sentTo(provider)).not.toContain('poem');
     expect((await agent.replay(session)).divergence).toBeUndefined();
@@ -141,7 +141,7 @@ describe('a guardrail on the input', () => {
     expect(question).toMatchObject({
       ...{ name: 'careful', reason: 'It is odd', input: { text: 'Hello' } },
     });
-    expect(provider.calls).toHaveLength(0);
+    expect(provider.requests).toHaveLength(0);
     await agent.approve(session, question?.toolCallId ?? '');
     if (whileAsking === 'park') run = agent.resume(session);
     expect((await end(run)).text).toBe('Fine.');

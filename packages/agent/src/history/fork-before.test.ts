@@ -70,7 +70,7 @@ describe('regenerate', () => {
       ...['user: First', 'assistant: One.', 'user: Second', 'assistant: Another two.'],
     ]);
     expect(await textsIn(log, session)).toContain('assistant: Two.');
-    const [asked, again] = [provider.calls[1], provider.calls[2]].map((one) => one?.request.items);
+    const [asked, again] = [provider.requests[1], provider.requests[2]].map((one) => one?.request.items);
     expect(asRead(again ?? [])).toEqual(asRead(asked ?? []));
     expect((await log.info(into))?.origin?.session).toBe(session);
   });
@@ -210,7 +210,7 @@ describe('edit', () => {
     expect(await textsIn(log, run.session)).toEqual([
       ...['user: Not the first', 'assistant: Another one.'],
     ]);
-    expect(asRead(provider.calls[1]?.request.items ?? [])).toEqual(['user: Not the first']);
+    expect(asRead(provider.requests[1]?.request.items ?? [])).toEqual(['user: Not the first']);
     expect((await log.info(run.session))?.origin).toEqual({ session, through: 0 });
   });
 
@@ -305,7 +305,7 @@ describe('what cannot be forked', () => {
     );
     expect(stop).toEqual({ reason: 'error', cause: 'no_such_item' });
     expect(error?.message).toContain('item nobody');
-    expect([await log.info(into), provider.calls.length]).toEqual([undefined, 1]);
+    expect([await log.info(into), provider.requests.length]).toEqual([undefined, 1]);
   });
 
   test('a session without an answer', async () => {
@@ -360,5 +360,5 @@ test('a fork can be aborted before its first request', async () => {
   await agent.run('First', { session }).result;
   const signal = AbortSignal.abort();
   const { stop } = await forked(log, () => agent.regenerate(session, { into, signal }));
-  expect([stop.reason, provider.calls.length]).toEqual(['aborted', 1]);
+  expect([stop.reason, provider.requests.length]).toEqual(['aborted', 1]);
 });

@@ -33,21 +33,21 @@ const looks: ScriptEntry = { content: { parts: ['I look.', call] } };
 
 test('each request is rebuilt as it was sent, whatever happened since', async () => {
   const { provider, at } = await ran([looks, 'It is there.', 'Yes.'], ['Is it there?', 'Sure?']);
-  const sent = provider.calls.map(({ request }) => describeModelRequest(request));
+  const sent = provider.requests.map(({ request }) => describeModelRequest(request));
   expect(sent).toHaveLength(3);
   for (const [index, one] of sent.entries()) {
     const past = await at(index + 1);
     expect(past?.described).toEqual(one);
     expect(past).toMatchObject({ turn: index + 1, attempt: 1, model: 'script' });
   }
-  expect(provider.calls).toHaveLength(3);
+  expect(provider.requests).toHaveLength(3);
 });
 
 test('each attempt of a retried turn has its own request', async () => {
   const fault = { type: 'error', after: 1, error: 'overloaded' } as const;
   const cut: ScriptEntry = { content: { parts: ['It is'] }, fault };
   const { provider, at } = await ran([cut, 'It is there.'], ['Is it there?']);
-  const [first, second] = provider.calls.map(({ request }) => describeModelRequest(request));
+  const [first, second] = provider.requests.map(({ request }) => describeModelRequest(request));
   expect((await at(1, 1))?.described).toEqual(first);
   expect((await at(1, 2))?.described).toEqual(second);
 });

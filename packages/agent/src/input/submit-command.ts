@@ -14,7 +14,7 @@ import { type Log, type SubmitResult, sessionStates } from '@millrace/log';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
 import type { Command, Decision, OutputCommand, SessionCommand } from '../contract/command.ts';
 import type { LoopState } from '../contract/loop-state.ts';
-import type { ApproveOptions, ClientResult, DenyOptions } from '../contract/run.ts';
+import type { ApproveOptions, ClientToolResult, DenyOptions } from '../contract/run.ts';
 import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
@@ -304,7 +304,7 @@ export function denyCommand(call: CallRef, options: DenyOptions): Decision {
 }
 
 /** The command that gives a call its output. Throws if the result is neither an output nor an error. */
-export function toolOutputCommand(call: CallRef, result: ClientResult<unknown>): OutputCommand {
+export function toolOutputCommand(call: CallRef, result: ClientToolResult<unknown>): OutputCommand {
   assertKnownOptions('provideToolResult', result, { output: true, error: true, by: true });
   const { output, error, by } = result;
   const toolCallId = callIdOf(call);

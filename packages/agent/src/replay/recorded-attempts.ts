@@ -91,7 +91,8 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   }
   const { usage = noUsage } = find('usage_reported') ?? {};
   const { error: reported } = find('error_reported') ?? {};
-  // If a fork was made in the middle of a batch, the missing facts do not matter.
+  // A fork can end in the middle of a batch. Some of these facts are then missing, and the defaults
+  // here replace them.
   const code = find('attempt_superseded')?.reason ?? 'server';
   const lost = reported ?? { code, message: 'It failed' };
   const { error = lost, delayMs = 0 } = find('retry_scheduled') ?? {};

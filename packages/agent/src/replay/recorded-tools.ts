@@ -65,7 +65,7 @@ function recordedTool(
   return {
     ...{ name, description: '', inputSchema: {}, startsSession, execute },
     effects: isEarly ? 'none' : 'external',
-    replay: [...starts.values()].some((count) => count > 1) ? 'safe' : 'never',
+    afterCrash: [...starts.values()].some((count) => count > 1) ? 'repeat' : 'fail',
     ...{ timeoutMs: undefined, maxOutputLength: Number.POSITIVE_INFINITY },
     retries: Number.POSITIVE_INFINITY,
     client: isClient ? { validate: async (value) => ({ ok: true, value }) } : undefined,

@@ -13,7 +13,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
-import type { HandOff, PendingCall, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
+import type { HandOff, CheckedToolCall, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
@@ -94,7 +94,7 @@ function agentReplayer(
 
 async function recordedDecision(
   replay: ReplayState,
-  { call }: PendingCall,
+  { call }: CheckedToolCall,
 ): Promise<ApprovalDecision> {
   const all = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId)) ?? [];
   // The next record about the call shows what the policy decided.

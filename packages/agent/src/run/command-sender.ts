@@ -3,7 +3,7 @@ import { halted, raceAbort } from '../abortable.ts';
 import type { Command, Decision } from '../contract/command.ts';
 import type {
   ApproveOptions,
-  ClientResult,
+  ClientToolResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -98,12 +98,12 @@ export class CommandSender implements RunCommands {
     return this.#track(this.#decide(({ denyCommand }) => denyCommand(call, options)));
   }
 
-  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+  provideToolResult(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     return this.#track(this.#provide(call, result));
   }
 
   /** Works as from any other process, so that a second output for a call is refused. */
-  async #provide(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+  async #provide(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     const { toolOutputCommand } = await import('../input/submit-command.ts');
     const { submitToolResult } = await import('../input/tool-results.ts');
     const command = toolOutputCommand(call, result);

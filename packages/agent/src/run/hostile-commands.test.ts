@@ -39,7 +39,7 @@ async function toldFromElsewhere(command: JsonObject) {
   await log.submit(session, command, 'k');
   const result = await end(run);
   const left = await problemsLeftIn(log);
-  const asked = provider.calls.length;
+  const asked = provider.requests.length;
   const next = await end(agent.run('And now?', { session }));
   return { ...stage, result, left, asked, next };
 }
@@ -63,7 +63,7 @@ describe('a message', () => {
     const { agent, end, provider } = createTestAgent(['One.', 'Two.'], { log });
     const run = agent.run('Go', { session });
     expect((await end(run)).text).toBe('Two.');
-    expect(provider.calls).toHaveLength(2);
+    expect(provider.requests).toHaveLength(2);
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe('a message', () => {
     await until('append_text');
     await run.steer({ ...said('u9', 'Look'), parts: [{ kind: 'text', text: 'Look' }, picture] });
     expect((await end(run)).text).toBe('I see.');
-    expect(provider.calls[1]?.request.items.at(-1)?.parts[1]).toEqual(picture);
+    expect(provider.requests[1]?.request.items.at(-1)?.parts[1]).toEqual(picture);
     expect((await end(agent.run('Really?', { session }))).text).toBe('Yes.');
     expect(await problemsLeftIn(log)).toEqual([]);
   });
@@ -106,7 +106,7 @@ describe('a message', () => {
     await until('append_text');
     await run.steer([said('u1', 'Left'), said('u1', 'Then right')]);
     expect((await end(run)).text).toBe('Ok.');
-    const sent = provider.calls[1]?.request.items.flatMap(textsOf);
+    const sent = provider.requests[1]?.request.items.flatMap(textsOf);
     expect(sent).toEqual(['Go', 'Hello', 'Left', 'Then right']);
     expect(await problemsLeftIn(log)).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe('a command from another process', () => {
     await end(agent.run('Go', { session }));
     await log.submit(session, { type: 'deny', toolCallId: 'c1', reason: 5, by: 7 }, 'k');
     expect((await end(agent.resume(session))).text).toBe('Ok.');
-    expect(resultTexts(provider.calls[1]?.request.items ?? [])).toEqual(['It was not allowed.']);
+    expect(resultTexts(provider.requests[1]?.request.items ?? [])).toEqual(['It was not allowed.']);
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
@@ -186,7 +186,7 @@ describe('an abort', () => {
     const reason: unknown = Object.create(null);
     const { agent, end, until, provider } = createTestAgent([{ ...answer('Hello'), ...slowly }]);
     const before = await end(agent.run('Go', { signal: AbortSignal.abort(reason) }));
-    expect([before.stop.reason, provider.calls.length]).toEqual(['aborted', 0]);
+    expect([before.stop.reason, provider.requests.length]).toEqual(['aborted', 0]);
     const controller = new AbortController();
     const run = agent.run('Go', { signal: controller.signal });
     await until('append_text');
@@ -225,7 +225,7 @@ describe('a command at the end of a run', () => {
   test('from another process is answered', async () => {
     const command = { type: 'message', when: 'follow_up', items: [saidJson('u9', 'And?')] };
     const { result, left, provider } = await justBeforeTheEnd(command);
-    expect([result.text, left, provider.calls.length]).toEqual(['Two.', [], 2]);
+    expect([result.text, left, provider.requests.length]).toEqual(['Two.', [], 2]);
   });
 
   test('that aborts comes too late, and aborts nothing else', async () => {
@@ -253,7 +253,7 @@ describe('a command at the end of a run', () => {
         const stage = createTestAgent(['One.', 'Two.'], { observers: [observer] });
         run = stage.agent.run('Go', { session });
         await stage.end(run);
-        const sent = stage.provider.calls.at(-1)?.request.items.flatMap(textsOf);
+        const sent = stage.provider.requests.at(-1)?.request.items.flatMap(textsOf);
         expect(sent?.includes('More'), `at ${at}`).toBe((await accepted) === true);
         expect(await problemsLeftIn(stage.log), `at ${at}`).toEqual([]);
       }

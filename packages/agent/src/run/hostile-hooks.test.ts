@@ -65,7 +65,7 @@ describe('user code in a request', () => {
       expect(JSON.stringify([result, records])).not.toContain('sk-secret');
       expect(await problemsLeftIn(log)).toEqual([]);
       const next = agent.run('Second', { session });
-      expect([(await end(next)).text, provider.calls.length]).toEqual(['One.', 1]);
+      expect([(await end(next)).text, provider.requests.length]).toEqual(['One.', 1]);
       const started = records.findLast(({ fact }) => fact?.type === 'run_started');
       expect(started?.fact).toMatchObject({ runId: next.id });
     }
@@ -122,7 +122,7 @@ describe('a session whose process died', () => {
         onInterrupted,
       });
       const { text } = await end(agent.run('Second', { session }));
-      const sent = provider.calls.map(({ request }) => request.items.flatMap(textsOf));
+      const sent = provider.requests.map(({ request }) => request.items.flatMap(textsOf));
       const isKept = onInterrupted === 'keep';
       expect(text).toBe(isKept ? 'One.' : 'Two.');
       if (isKept) expect(sent).toEqual([['First', 'Half an answer.', 'Second']]);
@@ -168,7 +168,7 @@ describe('a session whose process died', () => {
     await dead.end(run);
     const { agent, end, provider } = createTestAgent(['Done.'], { log, clock, tools: [slow] });
     await end(agent.resume(session));
-    const [first, second] = resultTexts(provider.calls[0]?.request.items ?? []);
+    const [first, second] = resultTexts(provider.requests[0]?.request.items ?? []);
     expect([first, second]).toEqual([expect.stringContaining('nobody knows'), 'two']);
     expect(await problemsLeftIn(log)).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe('a run that can no longer write', () => {
     await untilTrue(clock, () => isTold);
     const { stop } = await stage.end(run);
     expect([stop, isTold]).toEqual([{ reason: 'error', cause: 'fenced' }, true]);
-    expect(stage.provider.calls).toHaveLength(1);
+    expect(stage.provider.requests).toHaveLength(1);
     const { records } = await other.append([]);
     expect(types(records).at(-1)).toBe('tool_execution_started');
     await other.release();
@@ -211,7 +211,7 @@ describe('a run that can no longer write', () => {
       });
       const fail = async () => {
         await flushPendingWork();
-        [told, asked] = [stage.records.length, stage.provider.calls.length];
+        [told, asked] = [stage.records.length, stage.provider.requests.length];
         setImmediate(() => {
           before = Promise.resolve();
         });
@@ -229,7 +229,7 @@ describe('a run that can no longer write', () => {
       if (count < at) appends = count;
       else {
         expect([stop.reason, running], `at ${at}`).toEqual(['error', 0]);
-        const after = [stage.records.length, stage.provider.calls.length];
+        const after = [stage.records.length, stage.provider.requests.length];
         expect(after, `at ${at}`).toEqual([told, asked]);
       }
       const next = createTestAgent(['And on.', 'And on.'], { clock, log, tools: [work] });
@@ -253,7 +253,7 @@ describe('an item id that the session already has', () => {
     const before = await log.info(session);
     const { stop } = await end(agent.run(inputOf(assistant), { session }));
     expect(stop).toEqual({ reason: 'error', cause: 'bad_option' });
-    expect([(await log.info(session))?.through, provider.calls.length]).toEqual([
+    expect([(await log.info(session))?.through, provider.requests.length]).toEqual([
       before?.through,
       1,
     ]);

@@ -196,7 +196,7 @@ describe('a provider that fails', () => {
         retry: { maxAttempts: 1 },
       });
       const { stop } = await endOf(agent.run('Go'));
-      expect([stop, provider.calls.length]).toEqual([{ reason: 'error', cause: error }, 1]);
+      expect([stop, provider.requests.length]).toEqual([{ reason: 'error', cause: error }, 1]);
     }
   });
 });
@@ -211,7 +211,7 @@ describe('a request', () => {
       log,
     } = createTestAgent(Array.from({ length: 9 }, () => hm));
     const { stop, text } = await endOf(agent.run('Go', { session }));
-    expect([stop.reason, text, provider.calls.length]).toEqual(['unknown', 'Hm.', 1]);
+    expect([stop.reason, text, provider.requests.length]).toEqual(['unknown', 'Hm.', 1]);
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
@@ -222,7 +222,7 @@ describe('a request', () => {
     });
     const { agent, end: endOf, provider } = createTestAgent(['One.', 'Two.']);
     await endOf(agent.run([item('a', 'context', 'Once'), item('b', 'user', 'Go')]));
-    expect(provider.calls[0]?.request.items.flatMap(textsOf)).toEqual(['Once', 'Go']);
+    expect(provider.requests[0]?.request.items.flatMap(textsOf)).toEqual(['Once', 'Go']);
     expect((await endOf(agent.run(item('c', 'notification', 'It is done')))).text).toBe('Two.');
   });
 

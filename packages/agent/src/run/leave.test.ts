@@ -88,7 +88,7 @@ describe('a run that is left', () => {
       }
     expect((await run.result).stop.cause).toBe('left');
     expect(await texts(log)).toEqual(['Go', 'It is there']);
-    expect(provider.calls).toHaveLength(1);
+    expect(provider.requests).toHaveLength(1);
     expect((await agent.resume(session).result).text).toBe('It is.');
   });
 

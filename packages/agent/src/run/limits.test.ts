@@ -63,11 +63,11 @@ describe('limits of a run that another process continues', () => {
     await log.fork(session, { into, through: finished[1]?.offset ?? 0 });
     const { agent, provider } = create();
     const resumed = await agent.resume(into).result;
-    expect([resumed.reason, provider.calls.length]).toEqual(['limit', 1]);
+    expect([resumed.reason, provider.requests.length]).toEqual(['limit', 1]);
     // The next run has a budget of its own.
     const next = create();
     await next.agent.run('Again', { session: into }).result;
-    expect(next.provider.calls).toHaveLength(3);
+    expect(next.provider.requests).toHaveLength(3);
   });
 });
 
@@ -91,7 +91,7 @@ describe('maxCost', () => {
     const { agent, provider } = agentOf(endless(dollars('0.20')), dollars('0.50'));
     const { stop, usage } = await agent.run('Go').result;
     expect(stop).toEqual({ reason: 'limit', cause: '0.50 USD' });
-    expect(provider.calls).toHaveLength(3);
+    expect(provider.requests).toHaveLength(3);
     expect(usage.costs).toEqual([dollars('0.60')]);
   });
 
@@ -100,10 +100,10 @@ describe('maxCost', () => {
     const script = [turn(0, dollars('0.7')), turn(1, dollars('0.1')), ...endless(dollars('1'))];
     const { agent, provider } = agentOf(script, dollars('0.8'));
     expect((await agent.run('Go').result).stop.reason).toBe('limit');
-    expect(provider.calls).toHaveLength(2);
+    expect(provider.requests).toHaveLength(2);
     const almost = agentOf([turn(0, dollars('0.4999999999')), ...endless()], dollars('0.5'));
     await almost.agent.run('Go').result;
-    expect(almost.provider.calls.length).toBeGreaterThan(1);
+    expect(almost.provider.requests.length).toBeGreaterThan(1);
   });
 
   test('counts only its own currency, and no unknown prices, if that is allowed', async () => {

@@ -15,14 +15,14 @@ import {
 } from '@millrace/core';
 import type { Driver } from '@millrace/log';
 import { abort } from '../abortable.ts';
-import { StepToolbox } from '../context/step-tools.ts';
+import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
   ApproveOptions,
-  ClientResult,
+  ClientToolResult,
   DenyOptions,
   InputOfCall,
   Run,
@@ -108,6 +108,8 @@ export class LiveRun implements Run {
   #through = 0;
   /** The calls whose answers waited on the log when the session was opened. */
   #answered: readonly string[] = [];
+  /** Whether this agent, or one that it can hand off to, has an `output`. */
+  #hasOutput = true;
   #onRecord: (record: LogRecord) => void = () => {};
   /** The active agent may change in a hand-off, so this is a function. */
   #parks: () => boolean = () => false;
@@ -160,7 +162,9 @@ export class LiveRun implements Run {
     initialState.catch(() => {});
     const answered = () => this.#answered;
     const parks = () => this.#parks();
-    return { log, initialState, ended: this.#ended.signal, through, answered, parks };
+    const hasOutput = () => this.#hasOutput;
+    const ended = this.#ended.signal;
+    return { log, initialState, ended, through, answered, parks, hasOutput };
   }
 
   async text(): Promise<string> {
@@ -204,7 +208,7 @@ export class LiveRun implements Run {
     return this.#commands.deny(call, options);
   }
 
-  provideToolResult(call: string | PendingToolCall, result: ClientResult<unknown>): Promise<void> {
+  provideToolResult(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     return this.#commands.provideToolResult(call, result);
   }
 
@@ -318,6 +322,7 @@ export class LiveRun implements Run {
   #contextOf(journal: SessionJournal, initialState: FoldState): RunContext {
     const settings = this.#settings;
     const registry = createRegistry(settings);
+    this.#hasOutput = [...registry.values()].some(({ output }) => output !== undefined);
     const callIds = new UniqueCallIds(settings.ids, journal.state);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
     const { observers, parent, context } = this.#options;

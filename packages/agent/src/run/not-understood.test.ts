@@ -40,7 +40,7 @@ describe('a session with an unknown must_understand fact', () => {
     expect(error?.message).toContain('treaty_signed');
     expect(error?.message).not.toContain('do not tell');
     expect([items, text, told, await eventsOf(run)]).toEqual([[], '', [], []]);
-    expect(provider.calls).toEqual([]);
+    expect(provider.requests).toEqual([]);
     expect(await log.read(session)).toEqual(before);
     expect((await log.info(session))?.lease).toBeUndefined();
   });

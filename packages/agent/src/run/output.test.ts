@@ -61,8 +61,8 @@ describe('an answer with an output schema', () => {
     const { value } = await createAgent({ provider, tools: [look], output: city }).run('Where?')
       .result;
     expect(value).toEqual({ name: 'Ulm', people: 126_000 });
-    expect(provider.calls).toHaveLength(2);
-    for (const { request } of provider.calls)
+    expect(provider.requests).toHaveLength(2);
+    for (const { request } of provider.requests)
       expect(request.output).toMatchObject({
         schema: {
           type: 'object',
@@ -78,7 +78,7 @@ describe('an answer with an output schema', () => {
     expectTypeOf(agent).toEqualTypeOf<Agent<unknown, Tool>>();
     expectTypeOf<RunResult['value']>().toEqualTypeOf<unknown>();
     expect(await agent.run('Where?').result).not.toHaveProperty('value');
-    expect(provider.calls[0]?.request).not.toHaveProperty('output');
+    expect(provider.requests[0]?.request).not.toHaveProperty('output');
   });
 
   test('does not affect code that accepts any agent', async () => {
@@ -94,7 +94,7 @@ describe('an answer with an output schema', () => {
     const provider = scriptedProvider(script);
     const { value } = await createAgent({ provider, output }).run('One and one?').result;
     expect(value).toEqual({ n: 2 });
-    expect(JSON.stringify(provider.calls[1]?.request.items)).toContain('it is two');
+    expect(JSON.stringify(provider.requests[1]?.request.items)).toContain('it is two');
   });
 
   test('is the last of several structured parts', async () => {
@@ -135,7 +135,7 @@ describe('an invalid answer', () => {
     const { provider, result } = await ask([wrong, right]);
     expect(result.value).toEqual({ name: 'Ulm', people: 126_000 });
     expect(result.items.map(({ kind }) => kind)).toEqual(['assistant', 'developer', 'assistant']);
-    const sent = provider.calls[1]?.request.items ?? [];
+    const sent = provider.requests[1]?.request.items ?? [];
     expect(sent.map(({ kind }) => kind)).toEqual(['user', 'assistant', 'developer']);
     expect(textOf(sent.at(-1))).toContain('people: ');
   });
@@ -146,12 +146,12 @@ describe('an invalid answer', () => {
   ])('may be %s instead of JSON', async (_what, said) => {
     const { provider, result } = await ask([said, right]);
     expect(result.value).toEqual({ name: 'Ulm', people: 126_000 });
-    expect(textOf(provider.calls[1]?.request.items.at(-1))).toContain('no answer in JSON');
+    expect(textOf(provider.requests[1]?.request.items.at(-1))).toContain('no answer in JSON');
   });
 
   test('is requested again at most twice, and then is an error with the problem', async () => {
     const { provider, records, result } = await ask([wrong, wrong, wrong, right]);
-    expect(provider.calls).toHaveLength(3);
+    expect(provider.requests).toHaveLength(3);
     expect(result.stop).toEqual({ reason: 'error', cause: 'invalid_output' });
     expect(result.error).toMatchObject({ code: 'invalid_output' });
     expect(result.error?.message).toContain('people: ');
@@ -179,7 +179,7 @@ describe('an invalid answer', () => {
     const { provider, result } = await ask([wrong, right], { maxTurns: 1 });
     expect(result.stop).toEqual({ reason: 'limit', cause: '1 turns' });
     expect(result).not.toHaveProperty('value');
-    expect(provider.calls).toHaveLength(1);
+    expect(provider.requests).toHaveLength(1);
   });
 
   test('is not requested again if the model was cut off', async () => {
@@ -187,7 +187,7 @@ describe('an invalid answer', () => {
     const { provider, result } = await ask([{ content: { parts }, stop: 'length' }]);
     expect(result.stop.reason).toBe('length');
     expect(result).not.toHaveProperty('value');
-    expect(provider.calls).toHaveLength(1);
+    expect(provider.requests).toHaveLength(1);
   });
 
   test('is not requested again after an abort', async () => {
@@ -198,7 +198,7 @@ describe('an invalid answer', () => {
     });
     const run = createAgent({ provider, output }).run('Where?');
     const { stop, items } = await run.result;
-    expect([stop.reason, provider.calls.length]).toEqual(['aborted', 1]);
+    expect([stop.reason, provider.requests.length]).toEqual(['aborted', 1]);
     expect(asked(items)).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ const fails = (error: ProviderErrorKind, after = 0): ScriptedResponse => ({
 const partKinds = ({ items }: ModelRequest) =>
   items.flatMap(({ parts }: Item) => parts.map(({ kind }) => kind));
 const thoughtsIn = (provider: ScriptedProvider) =>
-  provider.calls.map(
+  provider.requests.map(
     ({ request }) => partKinds(request).filter((kind) => kind === 'reasoning').length,
   );
 
@@ -64,7 +64,7 @@ describe('retries', () => {
     const provider = scriptedProvider(Array.from({ length: 20 }, () => fails(kind)));
     const { stop } = await run(provider, { retry: { baseDelayMs: 0, ...retry } });
     expect(stop).toEqual({ reason: 'error', cause: kind });
-    return provider.calls.length;
+    return provider.requests.length;
   };
 
   test('may be more or fewer for some kinds of errors', async () => {
@@ -101,7 +101,7 @@ describe('a history that is refused', () => {
     const { text, stop, records } = await run(provider);
     expect([text, stop.reason]).toEqual(['Both.', 'stop']);
     expect(thoughtsIn(provider)).toEqual([0, 1, 2, 0]);
-    const last = provider.calls[3]?.request;
+    const last = provider.requests[3]?.request;
     expect(last && partKinds(last)).toEqual([
       ...['text', 'tool_call', 'tool_result', 'tool_call', 'tool_result'],
     ]);
@@ -120,7 +120,7 @@ describe('a history that is refused', () => {
     const { stop, error } = await run(provider);
     expect(stop).toEqual({ reason: 'error', cause: 'history_rejected' });
     expect(error?.code).toBe('history_rejected');
-    expect(provider.calls).toHaveLength(3);
+    expect(provider.requests).toHaveLength(3);
   });
 
   test('is sent without that reasoning in later turns too, so that the cached prefix stays', async () => {
@@ -147,7 +147,7 @@ describe('a history that is refused', () => {
   test('is not sent again if retries are off', async () => {
     const provider = scriptedProvider([thinks('a'), fails('history_rejected'), 'No.']);
     const { stop } = await run(provider, { retry: { maxAttempts: 1 } });
-    expect([stop.cause, provider.calls.length]).toEqual(['history_rejected', 2]);
+    expect([stop.cause, provider.requests.length]).toEqual(['history_rejected', 2]);
   });
 
   // Regression: the one retry was counted together with other errors of the turn.
@@ -211,7 +211,7 @@ describe('a fallback provider', () => {
     const first = named('p0', fails('invalid_request'));
     const second = named('p1', 'No.');
     const { stop } = await run(first, { fallbacks: [second] });
-    expect([stop.cause, second.calls.length]).toEqual(['invalid_request', 0]);
+    expect([stop.cause, second.requests.length]).toEqual(['invalid_request', 0]);
   });
 
   test('is not used in the next run, which starts with the first provider', async () => {

@@ -28,7 +28,7 @@ test('a run that is aborted while the previous run ends keeps its input, and req
   const run = agent.run('And the stones?', { session });
   stop = () => void run.abort('enough');
   expect((await run.result).stop.reason).toBe('aborted');
-  expect(provider.calls).toHaveLength(1);
+  expect(provider.requests).toHaveLength(1);
   const said = transcript(await snapshot(log, session)).map(({ kind }) => kind);
   expect(said).toEqual(['user', 'assistant', 'user']);
   expect((await log.info(session))?.hasWork).toBe(false);

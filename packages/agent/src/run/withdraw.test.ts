@@ -27,7 +27,7 @@ describe('a withdrawn message', () => {
     await log.submit(session, message(when, 'more'), 'm');
     await log.submit(session, withdraw('m'), 'w');
     const { items, text } = await end(run);
-    expect([text, provider.calls.length, await problemsLeftIn(log)]).toEqual(['Hello', 1, []]);
+    expect([text, provider.requests.length, await problemsLeftIn(log)]).toEqual(['Hello', 1, []]);
     expect(items.flatMap(textsOf)).not.toContain('more');
     expect(consumedKeys(records)).toEqual(['w', 'm']);
   });
@@ -41,7 +41,7 @@ describe('a withdrawn message', () => {
     await log.submit(session, message('follow_up', 'second'), 'm2');
     await log.submit(session, withdraw('m1'), 'w');
     const { items } = await end(run);
-    expect([provider.calls.length, await problemsLeftIn(log)]).toEqual([2, []]);
+    expect([provider.requests.length, await problemsLeftIn(log)]).toEqual([2, []]);
     expect(items.flatMap(textsOf)).toEqual(['Hello', 'second', 'Two.']);
   });
 
@@ -70,7 +70,7 @@ describe('a withdrawn message', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
     const { items } = await end(agent.run('And now?', { session }));
     expect(items.flatMap(textsOf)).toEqual(['Two.']);
-    expect(provider.calls).toHaveLength(2);
+    expect(provider.requests).toHaveLength(2);
   });
 
   test('between runs is not used by the next', async () => {

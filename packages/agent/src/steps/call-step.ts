@@ -23,8 +23,8 @@ export interface CallStepResult {
 
 /**
  * Runs one call, as the producer of that call. A repeated step fences the earlier one. An execution
- * that was started by the earlier step is lost, and the tool runs again only if it has `replay:
- * 'safe'`.
+ * that was started by the earlier step is lost, and the tool runs again only if it has `afterCrash:
+ * 'repeat'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<CallStepResult> {
   const { turn, attempt, toolCallId } = options;

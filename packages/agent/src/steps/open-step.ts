@@ -1,7 +1,7 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
 import { abort } from '../abortable.ts';
-import { StepToolbox } from '../context/step-tools.ts';
+import { StepToolbox } from '../context/step-toolbox.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';

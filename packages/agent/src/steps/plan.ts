@@ -18,16 +18,16 @@ import { askedCalls } from '../state/turn-calls.ts';
 import { createRunResult } from '../views/run-views.ts';
 import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
-import { type ItemReference, referenceTo, type SettledItem } from './settled-items.ts';
+import { type ItemReference, referenceTo, type FinishedItem } from './settled-items.ts';
 
 /** The next work of a run, as plain data, for the process that distributes it. */
 export type Plan =
   | { readonly do: 'request'; readonly turn: number }
   | {
-      readonly do: 'calls';
+      readonly do: 'tool_calls';
       readonly turn: number;
       readonly attempt: number;
-      readonly calls: readonly PlannedCall[];
+      readonly toolCalls: readonly PlannedCall[];
       /** How many calls may run at once. */
       readonly maxParallel: number;
     }
@@ -40,7 +40,7 @@ export interface PlannedCall {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   /** True if the call needs a decision by the user first. */
-  readonly isAsked: boolean;
+  readonly needsApproval: boolean;
 }
 
 /** The result of a run. */
@@ -59,7 +59,7 @@ export interface RunEnd {
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
   /** True if there is input that another run has to answer. */
-  readonly isAsked: boolean;
+  readonly hasMoreInput: boolean;
 }
 
 /** The result of `advance`. */
@@ -69,7 +69,7 @@ export interface AdvanceResult {
   /** The next work. */
   readonly plan: Plan;
   /** The items that finished since the caller's `items`, and the new count. */
-  readonly settled: readonly SettledItem[];
+  readonly settled: readonly FinishedItem[];
   readonly items: number;
   /** The log offset that includes all of this. */
   readonly through: number;
@@ -96,10 +96,10 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   const placed = slots.reserve(step.calls);
   if (placed.length > 0) await journal.write(placed);
   const planned = step.calls.map(({ toolCallId, name }) => {
-    return { toolCallId, name, isAsked: asked.has(toolCallId) };
+    return { toolCallId, name, needsApproval: asked.has(toolCallId) };
   });
   const maxParallel = settings.limits.maxParallelTools;
-  return { do: 'calls', turn, attempt, calls: planned, maxParallel };
+  return { do: 'tool_calls', turn, attempt, toolCalls: planned, maxParallel };
 }
 
 /** True if there is something to answer. */
@@ -131,7 +131,7 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const isOpenEnd = !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(stop.reason);
   const isClipped = text.length > maxText;
   return {
-    ...{ runId, stop, usage, isAsked: hasQueuedInput(loop) && isOpenEnd, isClipped },
+    ...{ runId, stop, usage, hasMoreInput: hasQueuedInput(loop) && isOpenEnd, isClipped },
     text: isClipped ? text.slice(0, maxText).toWellFormed() : text,
     ...answered,
     ...(error && { error }),

@@ -6,7 +6,7 @@ import { failureDrafts } from '../run/recovery.ts';
 import { TurnRequest } from '../run/request.ts';
 import type { HeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import { type SettledItem, settleItem } from './settled-items.ts';
+import { type FinishedItem, settleItem } from './settled-items.ts';
 
 /** Options of `requestStep`. */
 export interface RequestStepOptions extends HeldSession, StepSignals {
@@ -22,7 +22,7 @@ export interface RequestStepResult {
   /** How the response ended. Undefined if the turn ended without one. */
   readonly stop: Stop | undefined;
   /** The finished answer. */
-  readonly item: SettledItem | undefined;
+  readonly item: FinishedItem | undefined;
 }
 
 /** No tools run during the stream: calls are steps of their own. */

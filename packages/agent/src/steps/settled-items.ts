@@ -11,7 +11,7 @@ import {
 } from '@millrace/core';
 
 /** A finished item: by value if it is small, otherwise by reference. */
-export type SettledItem =
+export type FinishedItem =
   | { readonly by: 'value'; readonly itemId: ItemId; readonly item: JsonObject }
   | ItemReference;
 
@@ -27,7 +27,7 @@ export interface ItemReference {
 /** Maximum length of an item's JSON. A longer item becomes a reference. */
 const maxLength = 16 * 1024;
 
-export function settleItem(item: Item, state: FoldState): SettledItem {
+export function settleItem(item: Item, state: FoldState): FinishedItem {
   const json = encodeTranscript([item]);
   const parsed = json.length > maxLength ? undefined : parseJson(json);
   const { items } = (parsed?.ok ? parsed.value : {}) as { readonly items?: readonly JsonObject[] };
@@ -41,7 +41,7 @@ export function settleItem(item: Item, state: FoldState): SettledItem {
 const maxTotal = 256 * 1024;
 
 /** The finished items from `first` on, up to the first unfinished one. */
-export function settledItemsFrom(state: FoldState, first: number): readonly SettledItem[] {
+export function settledItemsFrom(state: FoldState, first: number): readonly FinishedItem[] {
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);
   const done = items.slice(first, open === -1 ? undefined : open);

@@ -18,9 +18,12 @@ const session = sessionId('s');
 const look = call('c1', 'look', { at: 'door' });
 const listen = call('c2', 'look', { at: 'gate' });
 
-function lookTool(execute: (at: string) => Promise<string>, replay: 'safe' | 'never' = 'never') {
+function lookTool(
+  execute: (at: string) => Promise<string>,
+  afterCrash: 'repeat' | 'fail' = 'fail',
+) {
   const about = { name: 'look', description: 'Looks', input: z.object({ at: z.string() }) };
-  return defineTool({ ...about, replay, execute: ({ at }) => execute(at) });
+  return defineTool({ ...about, afterCrash, execute: ({ at }) => execute(at) });
 }
 
 async function texts(log: Log): Promise<readonly string[]> {
@@ -101,7 +104,7 @@ describe('a distributed run', () => {
     const third = await advance(inOther(), { session, claim: claim(3), runId });
     await requestStep(inOther(), { session, epoch: third.epoch, turn: 2 });
     const { plan } = await advance(inOther(), { session, claim: claim(4), runId });
-    expect(plan).toMatchObject({ do: 'done', text: 'Fine.', isAsked: false });
+    expect(plan).toMatchObject({ do: 'done', text: 'Fine.', hasMoreInput: false });
     expect(await texts(log)).toEqual(['Look.', 'the door is fine', 'Fine.']);
   });
 
@@ -324,17 +327,17 @@ describe('calls', () => {
   });
 
   test.each([
-    ['never', 1, /nobody knows whether it was done/],
-    ['safe', 2, /looked 2/],
+    ['fail', 1, /nobody knows whether it was done/],
+    ['repeat', 2, /looked 2/],
   ] as const)(
-    'of a tool that is %s to run again: a dead attempt is followed by %s',
-    async (replay, times, told) => {
+    'of a tool with afterCrash %s: after a dead attempt, it has run %s times',
+    async (afterCrash, times, told) => {
       const log = memoryLog();
       let looked = 0;
       const tool = lookTool(async () => {
         looked += 1;
         return looked === 1 ? new Promise<string>(() => {}) : `looked ${looked}`;
-      }, replay);
+      }, afterCrash);
       const script = [{ content: { parts: [look] } }, 'Fine.'];
       const agent = createAgent({ provider: scriptedProvider(script), tools: [tool], log });
       const hand = new StepRunner(agent, session);
@@ -345,7 +348,7 @@ describe('calls', () => {
       hand.calls(plan).catch(() => {});
       await until(log, (records) => factsIn(records).includes('tool_execution_started'));
       expect(await hand.calls(plan)).toMatchObject([{ outcome: 'answered' }]);
-      expect(looked).toBe(replay === 'safe' ? 2 : times);
+      expect(looked).toBe(times);
       await hand.drive();
       expect((await texts(log))[1]).toMatch(told);
     },
@@ -370,7 +373,7 @@ describe('calls', () => {
     const deny = { type: 'deny', toolCallId: toolCallId('c2'), reason: 'not that' } as const;
     await submitStep(agent, { session, command: deny, key: 'no' });
     const again = await hand.advance();
-    expect(again).toMatchObject({ do: 'calls', calls: [{ toolCallId: 'c2', isAsked: false }] });
+    expect(again).toMatchObject({ do: 'tool_calls', toolCalls: [{ toolCallId: 'c2', needsApproval: false }] });
     await hand.calls(again);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
     expect((await texts(log)).slice(1)).toEqual([

@@ -81,7 +81,12 @@ export function scenarioTools(file: string): readonly Tool[] {
       },
     }),
     defineTool({
-      ...{ name: 'look', description: 'Looks', effects: 'none' as const, replay: 'safe' as const },
+      ...{
+        name: 'look',
+        description: 'Looks',
+        effects: 'none' as const,
+        afterCrash: 'repeat' as const,
+      },
       input: none,
       execute: async () => 'seen',
     }),

@@ -58,10 +58,10 @@ export class StepRunner {
   }
 
   calls(plan: Plan) {
-    if (plan.do !== 'calls') throw new Error(`There are no calls to do: ${plan.do}`);
+    if (plan.do !== 'tool_calls') throw new Error(`There are no calls to do: ${plan.do}`);
     const { turn, attempt } = plan;
     return Promise.all(
-      plan.calls.map(({ toolCallId }) =>
+      plan.toolCalls.map(({ toolCallId }) =>
         callStep(this.#agent, { ...this.held, turn, attempt, toolCallId }),
       ),
     );

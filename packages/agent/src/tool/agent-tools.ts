@@ -38,7 +38,7 @@ export function subAgent<const Name extends string>(
     input: taskSchema,
     startsSession: true,
     // The run finds its own session and continues it.
-    replay: 'safe',
+    afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ task }) => `${name}: ${task}`,
     async *execute({ task }, { child, signal, trace, observers, context, asParent: parent }) {
@@ -120,7 +120,7 @@ export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
     name,
     description,
     input: reasonSchema,
-    replay: 'safe',
+    afterCrash: 'repeat',
     handsOff: { to: target, reason: (input) => (input as Reason).reason },
     summarize: () => `hand over to ${target().name}`,
     execute: async () => `${target().name} goes on from here.`,

@@ -273,7 +273,7 @@ describe('19.4: calls of other built-in tools', () => {
     for await (const event of run.events) {
       if (event.type !== 'approval_asked') continue;
       expect(event.reason).toBe(check.message);
-      await run.approve(event.id);
+      await run.approve(event.toolCallId);
     }
     await run.result;
     expect(seen).toEqual([{ actions: [click], pending_safety_checks: [check] }]);
@@ -388,8 +388,8 @@ describe('19.4: a provider that asks before it calls an MCP server', () => {
     for await (const event of run.events) {
       if (event.type !== 'approval_asked') continue;
       expect(event.name).toBe('mcp_approval');
-      if (decision === 'approve') await run.approve(event.id);
-      else await run.deny(event.id, given);
+      if (decision === 'approve') await run.approve(event.toolCallId);
+      else await run.deny(event.toolCallId, given);
     }
     expect((await run.result).text).toBe('Done.');
     expect(sent(0).tools).toEqual([mcp]);

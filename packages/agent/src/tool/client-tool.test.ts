@@ -51,7 +51,7 @@ describe('a tool that a client runs', () => {
     const result = await end(run);
     expect([result.reason, result.text]).toEqual(['stop', 'It goes to Oslo.']);
     expect(result.toolCalls[0]).toMatchObject({ ok: true, value: oslo });
-    expect(JSON.stringify(provider.calls[1]?.request.items)).toContain('Oslo');
+    expect(JSON.stringify(provider.requests[1]?.request.items)).toContain('Oslo');
     const own = records.flatMap(({ fact }) => (fact && 'toolCallId' in fact ? [fact] : []));
     expect(own.filter((fact) => fact.toolCallId === 'c1').map(({ type }) => type)).toEqual([
       ...['tool_output_asked', 'tool_execution_started', 'tool_execution_finished'],

@@ -54,7 +54,11 @@ describe('isCall', () => {
       expectTypeOf(event.name).toEqualTypeOf<'read'>();
       expectTypeOf(event.input.path).toEqualTypeOf<string>();
       expectTypeOf(event.input.lines).toExtend<readonly number[] | undefined>();
-      expect([event.id, event.input.path, event.input.lines]).toEqual(['c', 'a.txt', [1, 2]]);
+      expect([event.toolCallId, event.input.path, event.input.lines]).toEqual([
+        'c',
+        'a.txt',
+        [1, 2],
+      ]);
     }
   });
 
@@ -98,7 +102,7 @@ describe('isCall', () => {
 describe('a tool', () => {
   test('has defaults', () => {
     expect(read).toMatchObject({
-      ...{ effects: 'external', replay: 'never', timeoutMs: undefined, retries: 0 },
+      ...{ effects: 'external', afterCrash: 'fail', timeoutMs: undefined, retries: 0 },
       ...{ maxOutputLength: 30_000, startsSession: false, handsOff: undefined },
       inputSchema: { type: 'object', required: ['path'] },
     });
@@ -130,6 +134,21 @@ describe('a tool', () => {
   ])('cannot have %o', (option) => {
     expect(() => defineTool({ ...common, name: 'tool', ...option })).toThrow(refused);
   });
+
+  test('20: has no option replay, and names the one that replaces it', () => {
+    const define = () => defineTool({ ...common, name: 'tool', ...{ replay: 'safe' } });
+    expect(define).toThrow(refused);
+    expect(define).toThrow(
+      'tool: unknown field replay. To run the tool again after a crash, use afterCrash',
+    );
+  });
+
+  test.each([{ afterCrash: 'safe' }, { afterCrash: true }, { effects: 'some' }])(
+    '20: cannot have %o, which would otherwise count as the default',
+    (option) => {
+      expect(() => defineTool({ ...common, name: 'tool', ...(option as object) })).toThrow(refused);
+    },
+  );
 
   test.each(['approve', 'needsApproval', 'needs_approval', 'requireApproval'])(
     'cannot have %s, because approval is an option of the agent',

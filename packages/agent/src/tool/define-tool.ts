@@ -9,7 +9,7 @@ import type { BuiltInTool } from '@millrace/providers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '../contract/tool.ts';
-import type { CallEvent, ResultEvent } from '../contract/typed-tools.ts';
+import type { ToolCallEvent, ToolResultEvent } from '../contract/typed-tools.ts';
 import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
@@ -30,8 +30,12 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
    * `external`.
    */
   readonly effects?: Tool['effects'] | undefined;
-  /** `safe` if the tool may run again after a crash. Default: `never`. */
-  readonly replay?: Tool['replay'] | undefined;
+  /**
+   * What happens with a call if the process died while it ran. `repeat` runs the tool again: use it if
+   * that is harmless. `fail` ends the call with an error, which tells the model that the outcome is
+   * unknown. Default: `fail`.
+   */
+  readonly afterCrash?: Tool['afterCrash'] | undefined;
   /** The tool is stopped after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
   /** Maximum length of the text for the model. Default: 30,000. */
@@ -90,12 +94,12 @@ export interface DefinedTool<
   /**
    * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
    */
-  isCall(event: AgentEvent): event is CallEvent<Name, Input>;
+  isCall(event: AgentEvent): event is ToolCallEvent<Name, Input>;
   /**
    * True if the event is a result of this tool without an error. Narrows the type of
    * `event.part.value`.
    */
-  isResult(event: AgentEvent): event is ResultEvent<Name, Value>;
+  isResult(event: AgentEvent): event is ToolResultEvent<Name, Value>;
 }
 
 /**
@@ -124,7 +128,7 @@ const optionNames = {
   input: true,
   inputSchema: true,
   effects: true,
-  replay: true,
+  afterCrash: true,
   timeoutMs: true,
   maxOutputLength: true,
   retries: true,
@@ -143,6 +147,10 @@ const builtInTools: Readonly<Record<BuiltInTool, true>> = {
   'openai.computer': true,
   'openai.tool_search': true,
   'openai.mcp_approval': true,
+};
+const choices: Readonly<Record<'effects' | 'afterCrash', readonly unknown[]>> = {
+  effects: ['external', 'none'],
+  afterCrash: ['fail', 'repeat'],
 };
 const defaultOutputLength = 30_000;
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
@@ -173,6 +181,9 @@ export function defineTool<
   const { answers } = options;
   if (answers !== undefined && !Object.hasOwn(builtInTools, answers))
     throw badBuiltIn(name, answers);
+  for (const key of ['effects', 'afterCrash'] as const)
+    if (!(options[key] === undefined || choices[key].includes(options[key])))
+      throw badChoice(name, key, options[key]);
   for (const key of ['timeoutMs', 'maxOutputLength', 'retries'] as const)
     if (!((options[key] ?? 1) >= 0)) throw badNumber(name, key, options[key]);
   return {
@@ -180,7 +191,7 @@ export function defineTool<
     description,
     inputSchema: options.inputSchema ?? schemaOf(name, input),
     effects: options.effects ?? 'external',
-    replay: options.replay ?? 'never',
+    afterCrash: options.afterCrash ?? 'fail',
     timeoutMs: options.timeoutMs,
     maxOutputLength: options.maxOutputLength ?? defaultOutputLength,
     retries: options.retries ?? 0,
@@ -229,6 +240,12 @@ function badBuiltIn(name: string, answers: string): AgentError {
   return new AgentError('bad_option', message, { tool: name, field: 'answers' });
 }
 
+function badChoice(name: string, key: keyof typeof choices, value: unknown): AgentError {
+  const known = choices[key].join(' or ');
+  const message = `Cannot define tool ${name}: ${key} is ${String(value)}, but must be ${known}`;
+  return new AgentError('bad_option', message, { tool: name, field: key });
+}
+
 function badNumber(name: string, key: string, value: unknown): AgentError {
   const message = `Cannot define tool ${name}: ${key} is ${value}, but must be at least 0`;
   return new AgentError('bad_option', message, { tool: name });
@@ -256,7 +273,9 @@ const isApproval = /approv|confirm|permission/i;
 function unknownField(name: string, { name: field, hint }: UnknownOption): AgentError {
   const way = isApproval.test(field)
     ? 'To control whether calls may run, use createAgent({ approve })'
-    : hint;
+    : field === 'replay'
+      ? 'To run the tool again after a crash, use afterCrash'
+      : hint;
   const message = `Cannot define tool ${name}: unknown field ${field}. ${way}`;
   return new AgentError('bad_option', message, { tool: name, field });
 }

@@ -64,13 +64,13 @@ describe('a hand-off', () => {
     expect([text, stop.reason]).toEqual(['You owe nothing.', 'stop']);
     front.provider.assertUsedUp();
     billing.provider.assertUsedUp();
-    const [asked, again] = billing.provider.calls.map(({ request }) => request);
+    const [asked, again] = billing.provider.requests.map(({ request }) => request);
     expect(asked?.items.map(({ kind }) => kind)).toEqual(['system', 'user', 'assistant', 'tool']);
     expect(textOf(asked?.items[0])).toBe('You are billing.');
     expect(asked?.tools?.map(({ name }) => name)).toEqual(['look']);
     expect(asked?.temperature).toBe(0.5);
     expect(textOf(again?.items.at(-1))).toBe('a bill');
-    const first = front.provider.calls[0]?.request;
+    const first = front.provider.requests[0]?.request;
     expect(first?.tools).toMatchObject([
       { name: 'transfer_to_billing', description: 'When it is about bills' },
     ]);
@@ -125,7 +125,7 @@ describe('a hand-off', () => {
     const { text } = await front.agent.run('Hi', { session }).result;
     expect(text).toBe('I stay.');
     expect(factsOf(await recordsOf(log), 'handed_off')).toEqual([]);
-    expect(billing.provider.calls).toEqual([]);
+    expect(billing.provider.requests).toEqual([]);
   });
 
   test('can go both ways, with a function that returns the other agent', async () => {
@@ -140,7 +140,7 @@ describe('a hand-off', () => {
     expect([text, stop.reason]).toEqual(['I am one again.', 'stop']);
     one.provider.assertUsedUp();
     two.provider.assertUsedUp();
-    const back = one.provider.calls[1]?.request;
+    const back = one.provider.requests[1]?.request;
     expect(textOf(back?.items[0])).toBe('You are one.');
     expect(back?.tools?.map(({ name }) => name)).toEqual(['to_two']);
   });
@@ -167,7 +167,7 @@ describe('of two hand-offs in one turn', () => {
     const { text, items } = await agentOf('front', [both], { log, tools }).agent.run('Hi', {
       session,
     }).result;
-    expect([text, two.provider.calls.length]).toEqual(['One.', 0]);
+    expect([text, two.provider.requests.length]).toEqual(['One.', 0]);
     expect(items[1]?.parts).toHaveLength(2);
     const records = await recordsOf(log);
     expect(factsOf(records, 'handed_off').map(({ to }) => to)).toEqual(['one']);
@@ -219,8 +219,8 @@ describe('a session that was handed off', () => {
     expect((await first.root.agent.run('And you?', { session }).result).text).toBe('Still I.');
     const second = cast(other, [], ['It is still me.']);
     const { text } = await second.root.agent.run('Who is it?', { session }).result;
-    expect([text, second.root.provider.calls.length]).toEqual(['It is still me.', 0]);
-    const [{ request } = {}] = second.helper.provider.calls;
+    expect([text, second.root.provider.requests.length]).toEqual(['It is still me.', 0]);
+    const [{ request } = {}] = second.helper.provider.requests;
     expect(textOf(request?.items[0])).toBe('You are billing.');
     expect(findLogProblems(session, await recordsOf(other))).toEqual([]);
   });
@@ -234,7 +234,7 @@ describe('a session that was handed off', () => {
     await log.fork(session, { into, through: at?.offset ?? 0 });
     const second = cast(log, [], ['Hello again.']);
     const { text } = await second.root.agent.resume(into).result;
-    expect([text, second.root.provider.calls.length]).toEqual(['Hello again.', 0]);
+    expect([text, second.root.provider.requests.length]).toEqual(['Hello again.', 0]);
     expect(factsOf(await recordsOf(log, into), 'handed_off')).toHaveLength(1);
   });
 
@@ -250,7 +250,7 @@ describe('a session that was handed off', () => {
       expect(stop).toEqual({ reason: 'error', cause: 'unknown_agent' });
       expect(error?.message).toContain('billing');
     }
-    expect(alone.provider.calls).toEqual([]);
+    expect(alone.provider.requests).toEqual([]);
     expect(await recordsOf(log)).toEqual(before);
     expect((await log.info(session))?.lease).toBeUndefined();
   });
@@ -269,7 +269,7 @@ describe('two agents with the same name', () => {
     const { stop, error } = await agent.run('Hi', { session }).result;
     expect(stop).toEqual({ reason: 'error', cause: 'name_taken' });
     expect(error?.message).toContain('twin');
-    expect([provider.calls.length, (await log.info(session))?.through]).toEqual([0, 0]);
+    expect([provider.requests.length, (await log.info(session))?.through]).toEqual([0, 0]);
   });
 
   test('are an error also for the main agent and a distant one', async () => {
@@ -316,7 +316,7 @@ describe('after a hand-off', () => {
     });
     const { stop } = await front.agent.run('Hi', { session }).result;
     expect(stop).toEqual({ reason: 'limit', cause: '4 turns' });
-    expect(helper.provider.calls).toHaveLength(3);
+    expect(helper.provider.requests).toHaveLength(3);
     expect(heard).toEqual(await recordsOf(log));
     expect([unheard, await own.list()]).toEqual([[], []]);
   });
@@ -366,7 +366,7 @@ describe('after a hand-off', () => {
     });
     const run = front.agent.run('Hi');
     expect((await run.result).text).toBe('Left, then.');
-    const said = helper.provider.calls.flatMap(({ request }) => request.items.map(textOf));
+    const said = helper.provider.requests.flatMap(({ request }) => request.items.map(textOf));
     expect(said).toContain('Turn left');
   });
 });

@@ -1,7 +1,7 @@
 import type { McpApprovalInput } from '@millrace/providers';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 /**
@@ -21,7 +21,7 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
     input: approvalSchema,
     effects: 'external',
     // The provider makes the call only after it has received the answer.
-    replay: 'safe',
+    afterCrash: 'repeat',
     answers: 'openai.mcp_approval',
     summarize: ({ server_label, name, arguments: given, arguments_text: text }) =>
       `${server_label}: ${name} ${text ?? JSON.stringify(given)}`,
@@ -30,7 +30,7 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
 }
 
 /** The default policy: the user decides if the provider asks for approval or sees a danger. */
-export function askIfProviderAsks({ tool, input }: PendingCall): ApprovalDecision {
+export function askIfProviderAsks({ tool, input }: CheckedToolCall): ApprovalDecision {
   if (tool.answers === 'openai.mcp_approval')
     return { decision: 'ask', reason: 'The provider asks before it calls the MCP server' };
   const { pending_safety_checks: checks } = (input ?? {}) as { pending_safety_checks?: unknown };
@@ -46,7 +46,7 @@ export function askIfProviderAsks({ tool, input }: PendingCall): ApprovalDecisio
  * Returns why a call cannot run with the input that the user changed. The provider makes its MCP
  * call with the arguments that it asked about, so a changed approval would approve those.
  */
-export function reasonAgainstChange({ call, tool, input }: PendingCall): string | undefined {
+export function reasonAgainstChange({ call, tool, input }: CheckedToolCall): string | undefined {
   if (tool.answers !== 'openai.mcp_approval') return undefined;
   if (JSON.stringify(input) === JSON.stringify(call.input)) return undefined;
   return 'its input was changed, but the provider makes the call only with the input that it asked about';

@@ -48,7 +48,7 @@ async function run(script: readonly ScriptEntry[]) {
   const { items, stop } = await createAgent({ provider, log, tools }).run('Go', { session }).result;
   expect(stop.reason).toBe('stop');
   expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
-  return { items, log, requests: provider.calls.map(({ request }) => request) };
+  return { items, log, requests: provider.requests.map(({ request }) => request) };
 }
 
 describe('an output that is too long', () => {

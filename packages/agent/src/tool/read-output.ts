@@ -28,7 +28,7 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
     description,
     input: rangeSchema,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     maxOutputLength: maxBytes + 1000,
     summarize: ({ output }) => `read on in output ${output.slice(0, 12)}`,
     async execute({ output, start = 0, length = maxBytes }, { blobs }) {

@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import type { Run } from '../contract/run.ts';
-import type { PendingCall } from '../contract/tool.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
@@ -45,7 +45,7 @@ function refunds() {
   return { tool, refunded };
 }
 
-const askForRefunds = ({ tool }: PendingCall) =>
+const askForRefunds = ({ tool }: CheckedToolCall) =>
   tool.name === 'refund'
     ? ({ decision: 'ask', reason: 'It is money', rule: 'refund' } as const)
     : 'allow';
@@ -84,7 +84,7 @@ async function answering(
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked.push(event);
-    await answer(event.id, event);
+    await answer(event.toolCallId, event);
   }
   return asked;
 }
@@ -165,9 +165,9 @@ describe('20.4: a question of a sub-agent', () => {
       return undefined;
     });
     await all.promise;
-    expect(new Set(waiting.map(({ id }) => id)).size).toBe(3);
+    expect(new Set(waiting.map(({ toolCallId: id }) => id)).size).toBe(3);
     expect((await snapshot(log, session)).asked).toHaveLength(3);
-    for (const { id, from } of waiting.toReversed()) {
+    for (const { toolCallId: id, from } of waiting.toReversed()) {
       const isTwo = JSON.stringify(from?.input) === '{"amount":2}';
       await (isTwo ? run.deny(id) : run.approve(id));
     }
@@ -232,7 +232,7 @@ describe('20.4: a question of a sub-agent', () => {
     for (const { lease } of await log.list()) expect(lease).toBeUndefined();
     // Without an answer, it parks again and asks nothing twice.
     expect((await agent.resume(session).result).stop.reason).toBe('parked');
-    const command = { type: 'approve', toolCallId: asked?.id ?? '' };
+    const command = { type: 'approve', toolCallId: asked?.toolCallId ?? '' };
     await log.submit(session, command, 'answer');
     expect(await agent.resume(session).result).toMatchObject({ text: 'All done.' });
     expect(refunded).toEqual([5]);
@@ -286,7 +286,7 @@ describe('20.4: a question of a sub-agent', () => {
       );
       expect(asked).toHaveLength(3);
       if (whileAsking === 'park') {
-        for (const { id } of asked)
+        for (const { toolCallId: id } of asked)
           await log.submit(session, { type: 'approve', toolCallId: id }, id);
         expect((await agent.resume(session).result).text).toBe('All done.');
       }
@@ -305,7 +305,7 @@ test('20.5: a sub-agent with an output schema gives its value to the caller', as
   const { items } = await agent.run('How warm is it?').result;
   const [result] = items.flatMap(({ parts }) => parts.filter((one) => one.kind === 'tool_result'));
   expect(result).toMatchObject({ value, text: JSON.stringify(value), isError: false });
-  expect(JSON.stringify(asking.calls[1]?.request)).toContain('degrees');
+  expect(JSON.stringify(asking.requests[1]?.request)).toContain('degrees');
 });
 
 describe('20.6: usage of sub-agents', () => {
@@ -414,7 +414,7 @@ describe('20.6: usage of sub-agents', () => {
       const refused = { isError: true, text: expect.stringContaining('vllm/qwen3 in USD is') };
       expect(results).toMatchObject([allowUnknownPrices ? { text: 'Hi' } : refused]);
     }
-    expect(helper.calls).toHaveLength(1);
+    expect(helper.requests).toHaveLength(1);
   });
 
   test('of a run that parks is counted once over both runs', async () => {
@@ -427,7 +427,7 @@ describe('20.6: usage of sub-agents', () => {
     const run = agent.run('Go', { session });
     const [asked] = await answering(run, () => undefined);
     expect(tokens((await run.result).usage)).toBe(1500);
-    await log.submit(session, { type: 'approve', toolCallId: asked?.id ?? '' }, 'k');
+    await log.submit(session, { type: 'approve', toolCallId: asked?.toolCallId ?? '' }, 'k');
     expect(tokens((await agent.resume(session).result).usage)).toBe(1500);
     expect(tokens((await eventsUsage(log)).usage)).toBe(3000);
   });
@@ -457,7 +457,7 @@ describe('20.10: approving with changed arguments', () => {
       text: 'Refunded 50.',
       metadata: { changedInput: { amount: 50 } },
     });
-    const sent = provider.calls[1]?.request.items.flatMap((item): readonly Part[] => item.parts);
+    const sent = provider.requests[1]?.request.items.flatMap((item): readonly Part[] => item.parts);
     // The call stays as the model made it: providers compare it with what they answered.
     expect(sent?.find(({ kind }) => kind === 'tool_call')).toMatchObject({
       arguments: '{"amount":500}',
@@ -478,7 +478,7 @@ describe('20.10: approving with changed arguments', () => {
       await submitCommand(log, run.session, { type: 'approve', toolCallId, input });
     });
     await run.result;
-    const sent = provider.calls[1]?.request.items.flatMap((item): readonly Part[] => item.parts);
+    const sent = provider.requests[1]?.request.items.flatMap((item): readonly Part[] => item.parts);
     const result = sent?.find((part) => part.kind === 'tool_result');
     expect(result?.text).toMatch(/changed the arguments.*\{"amount":"all"\}.*do not fit/s);
   });
@@ -490,7 +490,7 @@ describe('20.10: approving with changed arguments', () => {
     const run = agent.run('Refund it.');
     await answering(run, (id) => run.approve(id));
     await run.result;
-    expect(JSON.stringify(provider.calls[1]?.request)).not.toContain('changed');
+    expect(JSON.stringify(provider.requests[1]?.request)).not.toContain('changed');
     expect((await eventsOf(run)).length).toBeGreaterThan(0);
   });
 });

@@ -27,7 +27,6 @@ import {
 import type { Log } from '@millrace/log';
 import type { BlockedBy, FinishedResult, RunResult } from '../contract/run.ts';
 import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typed-tools.ts';
-import { LiveValues } from './live-values.ts';
 
 /** Where the views of a run read its records. */
 export interface RunEventSource {
@@ -40,6 +39,8 @@ export interface RunEventSource {
   readonly ended: AbortSignal;
   /** The offset of the run's last record so far. */
   readonly through: () => number;
+  /** False if no agent of the run has an `output`. It is called after `initialState`. Default: true. */
+  readonly hasOutput?: (() => boolean) | undefined;
   /** True if the run ends when it has to wait for an approval. Default: false. */
   readonly parks?: (() => boolean) | undefined;
   /** Aborts when the reader leaves. */
@@ -48,25 +49,34 @@ export interface RunEventSource {
 
 /** The events of a run from its first record on, for one reader. */
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
+  return runView(source, () => eventView(source));
+}
+
+/** Only agents with an `output` stream values. The code that reads them loads on demand. */
+async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent>> {
+  if (hasOutput?.() === false) return agentEvents;
+  const { LiveValues } = await import('./live-values.ts');
   const live = new LiveValues();
-  return runView(source, (before, record, after) => {
+  return (before, record, after) => {
     const events: AgentEvent[] = [];
     for (const event of agentEvents(before, record, after)) live.add(event, events);
     return events;
-  });
+  };
 }
 
 /**
  * A view of a run from its first record on, for one reader. The reader may start late and read
- * slowly. `prepare` can change the records of a batch before they are folded.
+ * slowly. `createView` is called when the run has started. `prepare` can change the records of a batch
+ * before they are folded.
  */
 export async function* runView<Event>(
   { log, initialState, ended, through, left }: Omit<RunEventSource, 'answered'>,
-  view: View<Event>,
+  createView: () => View<Event> | Promise<View<Event>>,
   prepare: (batch: Batch) => Batch = (batch) => batch,
 ): AsyncGenerator<Event> {
   const before = await initialState.catch(() => undefined);
   if (before === undefined) return;
+  const view = await createView();
   const { session, through: from } = before;
   const folder = new Folder(before);
   const own = (batch: Batch) => prepare(ended.aborted ? cutBatch(batch, through()) : batch);

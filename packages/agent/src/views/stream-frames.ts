@@ -104,7 +104,7 @@ async function* messageFrom(
     return { ...batch, records: joined.flatMap((one) => (one.isParkBoundary ? [] : one.record)) };
   };
   const fromInitial = { ...source, initialState: Promise.resolve(initial) };
-  const steps = runView(fromInitial, stepView, withoutParks);
+  const steps = runView(fromInitial, () => stepView, withoutParks);
   const ends = (offset: number) => message.isWaiting && offset >= knownThrough;
   if (ends(initial.through)) return;
   for await (const step of steps) {

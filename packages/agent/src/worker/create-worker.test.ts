@@ -101,7 +101,7 @@ describe('a worker', () => {
         started.resolve();
         return pause(clock, 60_000, signal).then(() => 'seen');
       },
-      { replay: 'safe' },
+      { afterCrash: 'repeat' },
     );
     const provider = scriptedProvider([answer(call('c1', 'look', {})), 'Done.'], { clock });
     const first = workerOf(log, [agentOf(log, [], { provider, tools: [look] })]);
@@ -110,7 +110,7 @@ describe('a worker', () => {
     expect(first.worker.active).toEqual([session]);
     await runToEnd(clock, first.worker.close({ graceMs: 100 }));
     expect([first.finished, first.worker.active]).toEqual([[], []]);
-    const quick = tool('look', () => 'seen', { replay: 'safe' });
+    const quick = tool('look', () => 'seen', { afterCrash: 'repeat' });
     const second = workerOf(log, [agentOf(log, [], { provider, tools: [quick] })]);
     await second.until(1);
     expect(texts(second.finished)).toEqual(['Done.']);

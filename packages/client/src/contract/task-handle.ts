@@ -159,9 +159,9 @@ export interface TaskSnapshot {
   /** The live transcript. Unchanged items are the same objects as before. */
   readonly items: readonly LiveItem[];
   /** Calls that wait for an approval. */
-  readonly approvals: readonly AskedApproval[];
+  readonly pendingApprovals: readonly AskedApproval[];
   /** Calls that a client has to run. Their inputs are in the transcript. */
-  readonly toolCalls: readonly AwaitedOutput[];
+  readonly pendingToolCalls: readonly AwaitedOutput[];
   /** Whether earlier records are still arriving. */
   readonly isCatchingUp: boolean;
   /** Whether a run is in progress. */

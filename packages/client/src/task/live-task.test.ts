@@ -40,16 +40,16 @@ describe('a task of an agent loop', () => {
     const { client } = await serving([agent], { log });
     const task = await client().createTask({ agent: 'looper' });
     await task.send('Is it there?');
-    const asked = await task.until(({ approvals }) => approvals.length > 0);
-    expect(asked.approvals).toMatchObject([
+    const asked = await task.until(({ pendingApprovals }) => pendingApprovals.length > 0);
+    expect(asked.pendingApprovals).toMatchObject([
       { toolCallId: 'c1', name: 'look', turn: 1, reason: 'It is dark' },
     ]);
     // Who comes later sees it too.
     const other = client().task(task.id);
-    await other.until(({ approvals }) => approvals.length > 0);
+    await other.until(({ pendingApprovals }) => pendingApprovals.length > 0);
     await other.approve('c1', { by: 'Ada', input: { where: 'behind it' } });
-    const { approvals } = await task.until(says('No.'));
-    expect([approvals, textsOf(task)[2]]).toEqual([[], 'Nothing behind it']);
+    const { pendingApprovals } = await task.until(says('No.'));
+    expect([pendingApprovals, textsOf(task)[2]]).toEqual([[], 'Nothing behind it']);
     // 21.N: a late answer is refused with what was decided.
     await expect(task.deny('c1')).rejects.toMatchObject({
       ...{ code: 'conflict', status: 409, details: { decision: 'allow', by: 'Ada' } },
@@ -66,10 +66,10 @@ describe('a task of an agent loop', () => {
     const { client } = await serving([agent], { log });
     const task = await client().createTask({ agent: 'looper' });
     await task.send('Is it there?');
-    await task.until(({ approvals, isRunning }) => approvals.length > 0 && !isRunning);
+    await task.until(({ pendingApprovals, isRunning }) => pendingApprovals.length > 0 && !isRunning);
     await task.deny('c1', { reason: 'Leave it' });
-    const { approvals } = await task.until(says('I see.'));
-    expect([approvals, textsOf(task)[2]]).toEqual([[], expect.stringContaining('Leave it')]);
+    const { pendingApprovals } = await task.until(says('I see.'));
+    expect([pendingApprovals, textsOf(task)[2]]).toEqual([[], expect.stringContaining('Leave it')]);
   });
 
   test('is stopped by one client after another one started it and left; the next message resumes it', async () => {
@@ -108,7 +108,7 @@ describe('a task of an agent loop', () => {
     const { client } = await serving([looping(log, script, { approve: () => 'ask' })], { log });
     const task = await client().createTask({ agent: 'looper' });
     await task.send('Is it there?');
-    await task.until(({ approvals }) => approvals.length > 0);
+    await task.until(({ pendingApprovals }) => pendingApprovals.length > 0);
     const { key } = await task.send('Never mind');
     await task.send('And here?');
     await task.withdraw(key);
@@ -125,7 +125,7 @@ describe('a task of an agent loop', () => {
     const { client } = await serving([looping(log, script, { approve: () => 'ask' })], { log });
     const task = await client().createTask({ agent: 'looper' });
     await task.send('Is it there?');
-    await task.until(({ approvals }) => approvals.length > 0);
+    await task.until(({ pendingApprovals }) => pendingApprovals.length > 0);
     await task.send('Be quiet', { when: 'steer' });
     await task.approve('c1');
     await task.until(says('Quietly.'));

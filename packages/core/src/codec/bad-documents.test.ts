@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import { decodeBatch, decodeRecord, decodeTranscript } from './codec.ts';
 import { DecodeError } from './decoder.ts';
 
@@ -77,7 +77,7 @@ function broken(document: object, path: string, value: unknown): string {
 }
 
 /** The decoder that a document is for, told by its fields. */
-function decode(document: object, text: string, limits?: Partial<Limits>): unknown {
+function decode(document: object, text: string, limits?: Partial<ContentLimits>): unknown {
   if ('records' in document) return decodeBatch(text, limits);
   return 'items' in document ? decodeTranscript(text, limits) : decodeRecord(text, limits);
 }
@@ -369,7 +369,7 @@ describe('a value may be as deep as the limit in the innermost place that there 
     ['$.fact.command', queued, nested],
     ['$.items[0].metadata', items, nested],
   ])('%s', (path, document, at) => {
-    const read = (levels: number, limits?: Partial<Limits>) => () =>
+    const read = (levels: number, limits?: Partial<ContentLimits>) => () =>
       decode(document, put(document, path, at(levels)), limits);
     expect(read(128)).not.toThrow();
     expect(refusalOf(read(129)).code).toBe('too_large');

@@ -1,4 +1,4 @@
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import type { Part } from '../protocol/part.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
 import { isBytes } from './decoder.ts';
@@ -7,14 +7,14 @@ import { encodedLength, roomAroundParts } from './encode.ts';
 // Checks that apply to writers only: a reader (codec/reread.ts) accepts such content, but it must
 // not be written.
 
-export function refusePart(part: Part, limits: Limits): Refusal | undefined {
+export function refusePart(part: Part, limits: ContentLimits): Refusal | undefined {
   if (!textOf(part).isWellFormed()) return 'lone_surrogate';
   const length = encodedLength(part) + roomAroundParts;
   if (length > limits.maxDocumentLength) return 'too_large';
   return refuseAllNames(part, limits);
 }
 
-function refuseAllNames(part: Part, limits: Limits): Refusal | undefined {
+function refuseAllNames(part: Part, limits: ContentLimits): Refusal | undefined {
   const attachments = part.kind === 'tool_result' ? (part.attachments ?? []) : [];
   const named = [part, ...attachments].flatMap((one) => [one, one.providerState, sourceOf(one)]);
   for (const fields of named) {
@@ -25,10 +25,10 @@ function refuseAllNames(part: Part, limits: Limits): Refusal | undefined {
 }
 
 /**
- * Limits short texts (names, reasons, signatures) in one place, so that readers need no limit for
+ * ContentLimits short texts (names, reasons, signatures) in one place, so that readers need no limit for
  * each field.
  */
-export function refuseNames(fields: object, { maxNameLength }: Limits): Refusal | undefined {
+export function refuseNames(fields: object, { maxNameLength }: ContentLimits): Refusal | undefined {
   const named = ['name', 'mimeType', 'reason', 'signature', 'provider', 'model', 'hash'] as const;
   const texts: { readonly [name: string]: unknown } = { ...fields };
   const isLong = (text: unknown) => typeof text === 'string' && text.length > maxNameLength;
@@ -39,7 +39,7 @@ export function refuseChunk(
   chunk: string | Uint8Array,
   medium: 'text' | 'bytes',
   length: number,
-  limits: Limits,
+  limits: ContentLimits,
 ): Refusal | undefined {
   const isText = medium === 'text';
   if (isText ? typeof chunk !== 'string' : !isBytes(chunk)) return 'bad_value';

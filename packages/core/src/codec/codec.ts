@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { completeLimits, type Limits } from '../limits.ts';
+import { completeLimits, type ContentLimits } from '../limits.ts';
 import { type Item, transcriptVersion } from '../protocol/item.ts';
 import {
   type Batch,
@@ -35,7 +35,7 @@ export function encodeRecord(record: LogRecord): string {
 /**
  * Decodes a record from one line of JSON. Throws `DecodeError` with the path of the first wrong field.
  */
-export function decodeRecord(text: string, limits: Partial<Limits> = {}): LogRecord {
+export function decodeRecord(text: string, limits: Partial<ContentLimits> = {}): LogRecord {
   return decodeText('a record', text, record, limits);
 }
 
@@ -46,7 +46,7 @@ export function encodeDraft(draft: DraftRecord): string {
 }
 
 /** Decodes a draft. Throws `DecodeError` with the path of the first wrong field. */
-export function decodeDraft(text: string, limits: Partial<Limits> = {}): DraftRecord {
+export function decodeDraft(text: string, limits: Partial<ContentLimits> = {}): DraftRecord {
   return decodeText('a draft', text, draft, limits);
 }
 
@@ -56,7 +56,7 @@ export function encodeBatch({ after, through, records }: Batch): string {
 }
 
 /** Decodes a batch. Throws `DecodeError` with the path of the first wrong field. */
-export function decodeBatch(text: string, limits: Partial<Limits> = {}): Batch {
+export function decodeBatch(text: string, limits: Partial<ContentLimits> = {}): Batch {
   return decodeText('a batch', text, batch, limits);
 }
 
@@ -66,7 +66,7 @@ export function encodeTranscript(items: readonly Item[]): string {
 }
 
 /** Decodes a transcript. Throws `DecodeError` with the path of the first wrong field. */
-export function decodeTranscript(text: string, limits: Partial<Limits> = {}): readonly Item[] {
+export function decodeTranscript(text: string, limits: Partial<ContentLimits> = {}): readonly Item[] {
   return decodeText('a transcript', text, transcript, limits).items;
 }
 
@@ -74,7 +74,7 @@ export function decodeText<T>(
   what: string,
   text: string,
   decode: Decoder<T>,
-  changed: Partial<Limits>,
+  changed: Partial<ContentLimits>,
 ): T {
   const limits = completeLimits(changed);
   const value = parse(what, text, limits);
@@ -91,7 +91,7 @@ export function decodeText<T>(
 // batch.records[].fact.items[].parts[].part.attachments[].providerState.data.
 const levelsAround = 12;
 
-function parse(what: string, text: string, limits: Limits): JsonValue {
+function parse(what: string, text: string, limits: ContentLimits): JsonValue {
   const { maxDepth, maxDocumentLength } = limits;
   if (typeof text !== 'string') throw unreadable('not_json', what, 0, 'it is no text');
   // This check comes first, because parsing a text only to refuse it could take seconds.

@@ -1,11 +1,11 @@
 import { MillraceError } from '../errors.ts';
 import { checkJson } from '../json/check-json.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import { decodedLength, fromBase64 } from './base64.ts';
 
 /** Checks that a JSON value is a T and returns it. Throws `Misfit` if it is not. */
-export type Decoder<T> = (value: unknown, limits: Limits) => T;
+export type Decoder<T> = (value: unknown, limits: ContentLimits) => T;
 
 /**
  * Describes the type of a value for an error. It never includes the value, which may be a secret.

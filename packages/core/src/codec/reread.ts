@@ -1,4 +1,4 @@
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import type { AppendBytes, Delta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import type { Refusal } from '../protocol/protocol-error.ts';
@@ -23,7 +23,7 @@ export class UndecodableError extends Error {
 /**
  * Returns the delta as a reader would decode it: with the known fields only. Throws `Unreadable`.
  */
-export function rereadDelta(delta: Delta, limits: Limits): Delta {
+export function rereadDelta(delta: Delta, limits: ContentLimits): Delta {
   return reread(delta, () => {
     if (delta.type === 'append_bytes') return rereadBytes(delta, limits);
     return deltaDecoder(wireDelta(delta, writeBytes), limits);
@@ -31,7 +31,7 @@ export function rereadDelta(delta: Delta, limits: Limits): Delta {
 }
 
 /** Checks bytes without encoding them as base64. */
-function rereadBytes(delta: AppendBytes, limits: Limits): Delta {
+function rereadBytes(delta: AppendBytes, limits: ContentLimits): Delta {
   if (!isBytes(delta.chunk)) throw new DecodeFailure('expected bytes');
   const read = deltaDecoder({ ...delta, chunk: '' }, limits);
   return read.type === 'append_bytes' ? { ...read, chunk: delta.chunk } : read;
@@ -42,7 +42,7 @@ function writeBytes(bytes: Uint8Array): string {
   throw new DecodeFailure('expected bytes');
 }
 
-export function rereadFact(fact: Fact, limits: Limits): Fact {
+export function rereadFact(fact: Fact, limits: ContentLimits): Fact {
   return reread(fact, () => {
     if (fact.type === 'snapshot') throw new DecodeFailure('only a store writes snapshots');
     const read = factDecoder(wireFact(fact), limits);

@@ -1,5 +1,5 @@
 import type { PartId } from '../ids.ts';
-import { defaultLimits } from '../limits.ts';
+import { defaultContentLimits } from '../limits.ts';
 import type { AppendBytes, AppendText } from '../protocol/delta.ts';
 import type { Batch, DeltaRecord, LogRecord } from '../protocol/record.ts';
 
@@ -10,7 +10,7 @@ import type { Batch, DeltaRecord, LogRecord } from '../protocol/record.ts';
  */
 export function merge(
   records: readonly LogRecord[],
-  maxChunkLength: number = defaultLimits.maxChunkLength,
+  maxChunkLength: number = defaultContentLimits.maxChunkLength,
 ): readonly LogRecord[] {
   const merged: LogRecord[] = [];
   /** The groups since the last record that is not an append. */

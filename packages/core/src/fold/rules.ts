@@ -1,6 +1,6 @@
 import { refuseChunk, refuseNames, refusePart } from '../codec/check-content.ts';
 import { type Attempt, attemptOf, type ItemId, isSameAttempt } from '../ids.ts';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import type {
   AppendBytes,
   AppendText,
@@ -134,7 +134,7 @@ export function checkDelta(
   state: FoldState,
   delta: Delta,
   tried: Attempt,
-  limits: Limits,
+  limits: ContentLimits,
 ): Verdict {
   if (delta.type === 'unknown') return 'apply';
   if (!isSameAttempt(attemptOf(delta.partId), tried)) return 'wrong_attempt';
@@ -156,7 +156,7 @@ function checkClosedPart(state: FoldState, delta: KnownDelta): Verdict {
   return checkOpenPart(undefined, delta);
 }
 
-function refuseContent(delta: KnownDelta, limits: Limits): Refusal | undefined {
+function refuseContent(delta: KnownDelta, limits: ContentLimits): Refusal | undefined {
   switch (delta.type) {
     case 'append_text':
       if (!delta.chunk.isWellFormed()) return 'lone_surrogate';
@@ -180,7 +180,7 @@ function checkNewPart(
   state: FoldState,
   delta: KnownDelta,
   tried: Attempt,
-  limits: Limits,
+  limits: ContentLimits,
 ): Refusal | undefined {
   if (!('itemId' in delta)) return undefined;
   const item = findItem(state, delta.itemId);

@@ -1,6 +1,6 @@
 import { decodeRecord, encodeRecord } from '../codec/codec.ts';
 import { attemptOf } from '../ids.ts';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import type { SettledItem } from '../protocol/fact.ts';
 import type { DeltaRecord, LogRecord } from '../protocol/record.ts';
 import type { FoldState, ItemState } from './fold-state.ts';
@@ -16,7 +16,7 @@ export function settleTurn(
   records: readonly LogRecord[],
   turn: number,
   state: FoldState,
-  limits: Partial<Limits> = {},
+  limits: Partial<ContentLimits> = {},
 ): readonly LogRecord[] {
   const settled = records.filter((record) => isSettled(record, turn));
   const [first] = settled;
@@ -66,7 +66,7 @@ function isOver(records: readonly LogRecord[], turn: number, state: FoldState): 
 }
 
 /** Decodes the record, because the limits of a document depend on more than its length. */
-function isReadable(record: LogRecord, limits: Partial<Limits>): boolean {
+function isReadable(record: LogRecord, limits: Partial<ContentLimits>): boolean {
   try {
     decodeRecord(encodeRecord(record), limits);
     return true;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { itemId, type PartId, partId, toolCallId } from '../ids.ts';
-import { defaultLimits, type Limits } from '../limits.ts';
+import { defaultContentLimits, type ContentLimits } from '../limits.ts';
 import type { Delta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import type { Part } from '../protocol/part.ts';
@@ -78,7 +78,7 @@ function after(...bodies: readonly (Delta | Fact)[]): FoldState {
   }, emptyState(testSession));
 }
 
-function refusal(state: FoldState, body: Delta | Fact, limits?: Limits): Refusal | undefined {
+function refusal(state: FoldState, body: Delta | Fact, limits?: ContentLimits): Refusal | undefined {
   const before = structuredClone(state);
   try {
     validate(state, draft(body), limits);
@@ -310,7 +310,7 @@ describe('the validator refuses, and leaves the state as it was,', () => {
   });
 
   test('one part more than an item may have', () => {
-    const limits = { ...defaultLimits, maxParts: 1 };
+    const limits = { ...defaultContentLimits, maxParts: 1 };
     expect(refusal(after(whole(text)), whole(text, b), limits)).toBe('too_large');
     expect(refusal(after(), whole(text, b), limits)).toBeUndefined();
   });
@@ -399,7 +399,7 @@ describe('the validator refuses, and leaves the state as it was,', () => {
   });
 
   test('what is over a limit', () => {
-    const limits = { ...defaultLimits, maxChunkLength: 12, maxTextLength: 20, maxOpenParts: 1 };
+    const limits = { ...defaultContentLimits, maxChunkLength: 12, maxTextLength: 20, maxOpenParts: 1 };
     const state = after(begin(), append(0, 'abcdefghij'));
     const x = (count: number) => 'x'.repeat(count);
     expect(refusal(state, append(10, x(13)), limits)).toBe('too_large');

@@ -1,5 +1,5 @@
 import { rereadDelta, rereadFact, UndecodableError } from '../codec/reread.ts';
-import { completeLimits, type Limits } from '../limits.ts';
+import { completeLimits, type ContentLimits } from '../limits.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import type { FoldState } from './fold-state.ts';
@@ -13,7 +13,7 @@ import { checkDelta, checkFact, newEnd } from './rules.ts';
 export function validate<T extends DraftRecord>(
   state: FoldState,
   given: T,
-  changed?: Partial<Limits>,
+  changed?: Partial<ContentLimits>,
 ): T | undefined {
   const limits = completeLimits(changed);
   const draft = reread(given, limits);
@@ -30,7 +30,7 @@ export function validate<T extends DraftRecord>(
  * Returns the record as a reader would decode it. Content that no reader could decode must not be
  * written.
  */
-function reread<T extends DraftRecord>(given: T, limits: Limits): T {
+function reread<T extends DraftRecord>(given: T, limits: ContentLimits): T {
   const { turn, attempt, delta, fact } = given ?? {};
   const isCounted = [turn, attempt].every((count) => Number.isSafeInteger(count) && count >= 0);
   if (!isCounted || (delta === undefined) === (fact === undefined))

@@ -1,12 +1,12 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultLimits } from '../limits.ts';
+import { defaultContentLimits } from '../limits.ts';
 import { parseReference } from '../testing/parse-reference.ts';
 import { runs } from '../testing/runs.ts';
 import { checkJson } from './check-json.ts';
 
-const check = (value: unknown) => checkJson(value, defaultLimits);
+const check = (value: unknown) => checkJson(value, defaultContentLimits);
 
 class Point {
   readonly x = 1;
@@ -143,15 +143,15 @@ describe('a value is bounded', () => {
   const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 
   test('in depth', () => {
-    const limits = { ...defaultLimits, maxDepth: 2 };
+    const limits = { ...defaultContentLimits, maxDepth: 2 };
     expect(checkJson(nested(2), limits)).toBe(undefined);
     expect(checkJson([[], { a: {} }], limits)).toEqual({
       path: '$[1].a',
       code: 'too_large',
       why: 'it is nested too deeply',
     });
-    expect(checkJson('flat', { ...defaultLimits, maxDepth: 0 })).toBe(undefined);
-    expect(checkJson([], { ...defaultLimits, maxDepth: 0 })).toMatchObject({ path: '$' });
+    expect(checkJson('flat', { ...defaultContentLimits, maxDepth: 0 })).toBe(undefined);
+    expect(checkJson([], { ...defaultContentLimits, maxDepth: 0 })).toMatchObject({ path: '$' });
     expect(check(nested(128))).toBe(undefined);
     expect(check(nested(100_000))).toMatchObject({ why: 'it is nested too deeply' });
   });
@@ -163,7 +163,7 @@ describe('a value is bounded', () => {
   });
 
   test('in its values and characters, each counted as often as its text would have it', () => {
-    const limits = { ...defaultLimits, maxTextLength: 20 };
+    const limits = { ...defaultContentLimits, maxTextLength: 20 };
     const tooMuch = { code: 'too_large', why: 'there is too much of it' };
     expect(checkJson(Array(19).fill(0), limits)).toBe(undefined);
     expect(checkJson(Array(20).fill(0), limits)).toEqual({ path: '$[19]', ...tooMuch });
@@ -177,7 +177,7 @@ describe('a value is bounded', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const maxTextLength = JSON.stringify(value).length;
-        expect(checkJson(value, { ...defaultLimits, maxTextLength })).toBe(undefined);
+        expect(checkJson(value, { ...defaultContentLimits, maxTextLength })).toBe(undefined);
       }),
     );
   });
@@ -190,7 +190,7 @@ describe('a value is bounded', () => {
       object = { left: object, right: object };
     }
     expect(check(list)).toMatchObject({ why: 'there is too much of it' });
-    expect(checkJson(object, { ...defaultLimits, maxTextLength: 2 ** 20 })).toMatchObject({
+    expect(checkJson(object, { ...defaultContentLimits, maxTextLength: 2 ** 20 })).toMatchObject({
       why: 'there is too much of it',
     });
   });

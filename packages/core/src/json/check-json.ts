@@ -1,7 +1,7 @@
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import { defaultMaxValues } from './json-value.ts';
 
-type JsonLimits = Pick<Limits, 'maxDepth' | 'maxTextLength'>;
+type JsonLimits = Pick<ContentLimits, 'maxDepth' | 'maxTextLength'>;
 
 /**
  * Returns the path at which a value stops being JSON, such as `$.a[0]`, and the reason. Returns

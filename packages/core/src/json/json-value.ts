@@ -33,7 +33,7 @@ export type JsonResult =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly failure: JsonFailure };
 
-/** Limits on a JSON text. */
+/** ContentLimits on a JSON text. */
 export interface JsonLimits {
   /**
    * The maximum number of nested arrays and objects, and so the maximum length of the path of a

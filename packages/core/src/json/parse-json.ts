@@ -1,4 +1,4 @@
-import { defaultLimits } from '../limits.ts';
+import { defaultContentLimits } from '../limits.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
 import type { JsonArray, JsonLimits, JsonObject, JsonResult, JsonValue } from './json-value.ts';
@@ -11,7 +11,7 @@ import { hasEscapedKey, isOverLimits } from './scan-json.ts';
  * @example parseJson('{"a":[1,2]}'); // { ok: true, value: { a: [1, 2] } } parseJson('{"a":[1,2}');
  * // { ok: false, failure: { code: 'syntax', position: 9, message: … } }
  */
-export function parseJson(text: string, limits: JsonLimits = defaultLimits): JsonResult {
+export function parseJson(text: string, limits: JsonLimits = defaultContentLimits): JsonResult {
   const isTooMuch = text.length > limits.maxTextLength || isOverLimits(text, limits);
   const value = isTooMuch ? undefined : parseNatively(text);
   if (value !== undefined && isWithin(value, limits.maxDepth)) return { ok: true, value };

@@ -1,4 +1,4 @@
-import { defaultLimits } from '../limits.ts';
+import { defaultContentLimits } from '../limits.ts';
 import { type JsonChange, JsonChangeLog } from './json-change-log.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { JsonTree } from './json-tree.ts';
@@ -22,7 +22,7 @@ export class PartialJson {
   readonly #log = new JsonChangeLog(this.#tree);
   readonly #scanner: JsonScanner;
 
-  constructor(limits: JsonLimits = defaultLimits) {
+  constructor(limits: JsonLimits = defaultContentLimits) {
     this.#scanner = new JsonScanner(this.#log, limits);
   }
 

@@ -52,8 +52,9 @@ test('the other answers of an item are its parts of that name', () => {
     { kind: 'custom', name: 'alternative', value: 'broken' },
     { kind: 'custom', name: 'other', value },
   ];
+  const { calls: toolCalls, ...rest } = value;
   expect(alternativesOf({ parts })).toEqual([
-    value,
-    { index: 2, text: '', reasoning: '', calls: [] },
+    { ...rest, toolCalls },
+    { index: 2, text: '', reasoning: '', toolCalls: [] },
   ]);
 });

@@ -68,7 +68,7 @@ export interface AlternativeAnswer {
   readonly index: number;
   readonly text: string;
   readonly reasoning: string;
-  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
   /** The stop reason as the provider sent it. */
   readonly stop?: string;
 }
@@ -78,7 +78,7 @@ export const alternativeName = 'alternative';
 
 /**
  * Returns the other answers of an item, if the request asked for several. They are custom parts. They
- * are never sent back to a model and their calls never run.
+ * are never sent back to a model and their tool calls never run.
  */
 export function alternativesOf({ parts }: Pick<Item, 'parts'>): readonly AlternativeAnswer[] {
   return parts.flatMap((part) => {
@@ -88,7 +88,7 @@ export function alternativesOf({ parts }: Pick<Item, 'parts'>): readonly Alterna
       index: typeof index === 'number' ? index : 0,
       text: typeof text === 'string' ? text : '',
       reasoning: typeof reasoning === 'string' ? reasoning : '',
-      calls: objects(part.value['calls']).map((call) => ({
+      toolCalls: objects(part.value['calls']).map((call) => ({
         name: String(call['name'] ?? ''),
         arguments: String(call['arguments'] ?? ''),
       })),

@@ -74,15 +74,15 @@ export function rebuild(events: readonly AgentEvent[]): readonly object[] {
       }
       case 'part_started': {
         const { kind } = event;
-        const { mimeType, form, name, id }: Record<string, unknown> = { ...event };
-        const start = { kind, mimeType, form, name, toolCallId: id };
+        const { mimeType, form, name, toolCallId }: Record<string, unknown> = { ...event };
+        const start = { kind, mimeType, form, name, toolCallId };
         const empty = kind === 'tool_result' ? { text: '', isError: false } : {};
         const text = kind === 'text' || kind === 'reasoning' ? { text: '' } : {};
         add(event, { ...start, ...empty, ...text });
         break;
       }
       case 'tool_call_started': {
-        const { id: toolCallId, name } = event;
+        const { toolCallId, name } = event;
         add(event, { kind: 'tool_call', toolCallId, name, arguments: '' });
         break;
       }

@@ -50,28 +50,28 @@ export type ContentEvent =
   | (OfPart & { readonly type: 'custom_updated'; readonly name: string; readonly value: JsonValue })
   | (OfPart & {
       readonly type: 'tool_call_started';
-      readonly id: ToolCallId;
+      readonly toolCallId: ToolCallId;
       readonly name: string;
     })
   | (AppendedRange & {
       readonly type: 'tool_call_arguments_delta';
-      readonly id: ToolCallId;
+      readonly toolCallId: ToolCallId;
       readonly delta: string;
     })
   /** The arguments are complete and are JSON. The agent loop checks whether they fit the tool. */
   | (OfPart & {
       readonly type: 'tool_call_ready';
-      readonly id: ToolCallId;
+      readonly toolCallId: ToolCallId;
       readonly name: string;
       readonly input: JsonValue;
     })
   | (AppendedRange & {
       readonly type: 'tool_execution_update';
-      readonly id: ToolCallId;
+      readonly toolCallId: ToolCallId;
       readonly executionId?: ExecutionId;
       readonly text: string;
     })
-  | (OfPart & { readonly type: 'part_started' } & AsEvent<StartOfOthers>)
+  | (OfPart & { readonly type: 'part_started' } & StartOfOthers)
   | (OfPart & { readonly type: 'part_metadata_set'; readonly metadata: Metadata })
   /**
    * The end of a part with the fields that are known only at the end. `part` is present if the part
@@ -84,30 +84,23 @@ export type ContentEvent =
         readonly kind: PartKind;
         readonly part?: Part;
       })
-  /** Remove this part. `id` is present for a tool call or a tool result. */
+  /** Remove this part. `toolCallId` is present for a tool call or a tool result. */
   | (OfPart & {
       readonly type: 'part_retracted';
       readonly reason: RetractReason;
-      readonly id?: ToolCallId;
+      readonly toolCallId?: ToolCallId;
     })
   | UnknownDelta;
 
 /** The fields of a part at its start. A tool call has an event of its own for it. */
 type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 
-/** `id` is the id of the tool call, as in every tool event. */
-type AsEvent<F> = F extends { readonly toolCallId: ToolCallId }
-  ? Omit<F, 'toolCallId'> & { readonly id: ToolCallId }
-  : F extends { readonly toolCallId?: ToolCallId }
-    ? Omit<F, 'toolCallId'> & { readonly id?: ToolCallId }
-    : F;
-
 /** A fact that becomes an event without the state. */
 export type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
 
 /** A fact as an event. */
 export type FactEvent =
-  | AsEvent<OrdinaryFact>
+  | OrdinaryFact
   | (Extract<Fact, { readonly type: 'turn_finished' }> & {
       /** The assistant's item of this turn, with its stop reason. */
       readonly message: Item | null;

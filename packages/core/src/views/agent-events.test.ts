@@ -68,7 +68,7 @@ test('a turn that calls a tool has the events of the protocol', () => {
   const head = { session, turn: 1, attempt: 1 };
   const at = (offset: number) => ({ ...head, offset, time: offset * 10 });
   const ofText = { partId: '1.1.p1', itemId: item };
-  const ofCall = { partId: '1.1.p2', itemId: item, id: call };
+  const ofCall = { partId: '1.1.p2', itemId: item, toolCallId: call };
   const parts = [
     { kind: 'text', text: 'Let me check.' },
     {
@@ -98,7 +98,7 @@ test('a turn that calls a tool has the events of the protocol', () => {
     {
       ...at(9),
       type: 'tool_execution_started',
-      id: call,
+      toolCallId: call,
       executionId: execution,
       name: 'read',
       summary: 'read src/config.ts',
@@ -106,7 +106,7 @@ test('a turn that calls a tool has the events of the protocol', () => {
     {
       ...at(10),
       type: 'tool_execution_finished',
-      id: call,
+      toolCallId: call,
       executionId: execution,
       name: 'read',
       isError: false,
@@ -168,8 +168,8 @@ describe('a tool call', () => {
     other.retract('withdrawn');
     const events = eventsOf(allOf(log.take().records)).slice(-2);
     expect(events).toMatchObject([
-      { type: 'part_retracted', id: 'c1', reason: 'aborted' },
-      { type: 'part_retracted', id: 'c2', reason: 'withdrawn' },
+      { type: 'part_retracted', toolCallId: 'c1', reason: 'aborted' },
+      { type: 'part_retracted', toolCallId: 'c2', reason: 'withdrawn' },
     ]);
   });
 });

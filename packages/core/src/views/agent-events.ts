@@ -25,7 +25,7 @@ import type { Fact } from '../protocol/fact.ts';
 import type { Item } from '../protocol/item.ts';
 import type { Part } from '../protocol/part.ts';
 import type { LogRecord } from '../protocol/record.ts';
-import type { AgentEvent, EventHead, FactEvent, OrdinaryFact } from './agent-event.ts';
+import type { AgentEvent, EventHead } from './agent-event.ts';
 
 /**
  * Converts a record to events of another vocabulary, so that consumers do not need to know deltas.
@@ -54,18 +54,8 @@ function factEvent(head: EventHead, fact: Fact, after: FoldState): AgentEvent {
     case 'snapshot':
       return { ...head, ...fact, type: 'turn_settled' };
     default:
-      return { ...head, ...ordinaryFactEvent(fact) };
+      return { ...head, ...fact };
   }
-}
-
-/**
- * Converts a fact to an event with the same name. The id of the tool call is in `id`, as in every
- * tool event.
- */
-export function ordinaryFactEvent(fact: OrdinaryFact): FactEvent {
-  if (!('toolCallId' in fact)) return fact;
-  const { toolCallId: id, ...rest } = fact;
-  return { ...rest, id } as FactEvent;
 }
 
 function messageOf(
@@ -97,16 +87,9 @@ type Growth = Exclude<Delta, BeginPart | CommitBuilt | CommitWhole | RetractPart
 function started(head: EventHead, begin: BeginPart): AgentEvent {
   const { type: _begun, partId, itemId, ...start } = begin;
   const of = { ...head, partId, itemId };
-  switch (start.kind) {
-    case 'tool_call':
-      return { ...of, type: 'tool_call_started', id: start.toolCallId, name: start.name };
-    case 'tool_result': {
-      const { toolCallId: id, ...rest } = start;
-      return { ...of, type: 'part_started', ...rest, id };
-    }
-    default:
-      return { ...of, type: 'part_started', ...start };
-  }
+  if (start.kind !== 'tool_call') return { ...of, type: 'part_started', ...start };
+  const { toolCallId, name } = start;
+  return { ...of, type: 'tool_call_started', toolCallId, name };
 }
 
 function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
@@ -140,13 +123,14 @@ function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEve
     }
     case 'tool_call': {
       const type = 'tool_call_arguments_delta';
-      const id = begin.toolCallId;
-      return { type, session, offset, time, turn, attempt, partId, itemId, at, id, delta: text };
+      const { toolCallId } = begin;
+      const delta = text;
+      return { type, session, offset, time, turn, attempt, partId, itemId, at, toolCallId, delta };
     }
     case 'tool_result': {
-      const { toolCallId: id, executionId } = begin;
-      const execution = executionId === undefined ? {} : { executionId };
-      return { ...head, type: 'tool_execution_update', partId, itemId, at, id, ...execution, text };
+      const { toolCallId, executionId } = begin;
+      const ids = executionId === undefined ? { toolCallId } : { toolCallId, executionId };
+      return { ...head, type: 'tool_execution_update', partId, itemId, at, ...ids, text };
     }
     default: {
       const type = itemKind === 'assistant' ? 'assistant_text_delta' : 'text_delta';
@@ -183,11 +167,11 @@ function finished(
   const of = { ...head, partId, itemId: item.id };
   const end: AgentEvent = { ...of, type: 'part_finished', kind: part.kind, ...endOf(delta, part) };
   if (part.kind !== 'tool_call') return [end];
-  const { toolCallId: id, name, input } = part;
-  const start: AgentEvent = { ...of, type: 'tool_call_started', id, name };
+  const { toolCallId, name, input } = part;
+  const start: AgentEvent = { ...of, type: 'tool_call_started', toolCallId, name };
   const ready: AgentEvent[] =
-    input === undefined ? [] : [{ ...of, type: 'tool_call_ready', id, name, input }];
-  const isBegun = open?.begin.kind === 'tool_call' && open.begin.toolCallId === id;
+    input === undefined ? [] : [{ ...of, type: 'tool_call_ready', toolCallId, name, input }];
+  const isBegun = open?.begin.kind === 'tool_call' && open.begin.toolCallId === toolCallId;
   return [...(isBegun ? [] : [start]), end, ...ready];
 }
 
@@ -207,8 +191,8 @@ function retracted(
 ): readonly AgentEvent[] {
   const item = findItemOfPart(before, partId);
   if (item === undefined) return [];
-  const id = callOf(findOpen(before, partId)?.begin ?? findSlot(item, partId)?.part);
-  const call = id === undefined ? {} : { id };
+  const toolCallId = callOf(findOpen(before, partId)?.begin ?? findSlot(item, partId)?.part);
+  const call = toolCallId === undefined ? {} : { toolCallId };
   return [{ ...head, type: 'part_retracted', partId, itemId: item.id, reason, ...call }];
 }
 

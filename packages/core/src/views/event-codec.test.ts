@@ -73,7 +73,7 @@ const head: EventHead = {
 const ofPart = { partId: partId(1, 2, 'a'), itemId: itemId('i1') };
 const stretch = { ...ofPart, at: 3 };
 const id = toolCallId('call_1');
-const call = { id, name: 'read' };
+const call = { toolCallId: id, name: 'read' };
 const execution = { executionId: executionId('x1') };
 const stop = { reason: 'stop' } as const;
 const error = { code: 'overloaded', message: 'later' };
@@ -102,12 +102,17 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   structured_updated: { type: 'structured_updated', ...ofPart, value: tricky },
   custom_updated: { type: 'custom_updated', ...ofPart, name: 'c', value: tricky },
   tool_call_started: { type: 'tool_call_started', ...ofPart, ...call },
-  tool_call_arguments_delta: { type: 'tool_call_arguments_delta', ...stretch, id, delta: '{"' },
+  tool_call_arguments_delta: {
+    type: 'tool_call_arguments_delta',
+    ...stretch,
+    toolCallId: id,
+    delta: '{"',
+  },
   tool_call_ready: { type: 'tool_call_ready', ...ofPart, ...call, input: tricky },
   tool_execution_update: {
     type: 'tool_execution_update',
     ...stretch,
-    id,
+    toolCallId: id,
     ...execution,
     text: 'reading…',
   },
@@ -122,7 +127,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     providerState: { provider: 'p', model: 'm', data: tricky },
     part: { kind: 'text', text: 'cut', partial: true },
   },
-  part_retracted: { type: 'part_retracted', ...ofPart, reason: 'cut', id },
+  part_retracted: { type: 'part_retracted', ...ofPart, reason: 'cut', toolCallId: id },
   turn_settled: { type: 'turn_settled', covers: [3, 7], items: settledItems },
   turn_finished: { type: 'turn_finished', itemId: itemId('i1'), stop, message },
   unknown: { type: 'unknown', raw: { ...tricky, type: 'paid', must_understand: true } },
@@ -165,52 +170,54 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     clipped: [{ itemId: itemId('i2'), maxLength: 200 }],
   },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
-  tool_call_rejected: { type: 'tool_call_rejected', name: 'read', code: 'cut', message: 'no', id },
+  tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
   approval_asked: {
-    ...{ type: 'approval_asked', name: 'read', reason: 'writes', rule: 'write' },
+    ...{ type: 'approval_asked', ...call, reason: 'writes', rule: 'write' },
     judged: '/folder/a.ts',
     from: { toolCallId: id, agents: ['desk'], session: sessionId('s3'), input: tricky },
-    id,
   },
   guardrail_applied: {
     ...{ type: 'guardrail_applied', name: 'no-cards', on: 'tool_call', verdict: 'change' },
-    ...{ reason: 'a card', itemId: itemId('i1'), replacedBy: itemId('i2'), input: tricky, id },
+    ...{
+      reason: 'a card',
+      itemId: itemId('i1'),
+      toolCallId: id,
+      replacedBy: itemId('i2'),
+      input: tricky,
+    },
   },
-  tool_output_asked: { type: 'tool_output_asked', name: 'form', input: tricky, id },
+  tool_output_asked: { type: 'tool_output_asked', ...call, input: tricky },
   approval_answered: {
     type: 'approval_answered',
-    name: 'read',
+    ...call,
     decision: 'deny',
     reason: 'no',
     by: 'Ada',
     input: tricky,
     until: 5,
     answeredIn: sessionId('s3'),
-    id,
   },
   child_usage_reported: {
-    ...{ type: 'child_usage_reported', name: 'read' },
+    ...{ type: 'child_usage_reported', ...call },
     of: {
       ...{ session: sessionId('s3'), agent: 'desk', turn: 2, attempt: 1 },
       ...{ provider: 'p', model: 'm' },
     },
-    ...{ usage: noUsage, id },
+    usage: noUsage,
   },
   tool_execution_started: {
     type: 'tool_execution_started',
-    name: 'read',
+    ...call,
     ...execution,
     summary: 'read a.ts',
     child: sessionId('s2'),
-    id,
   },
   tool_execution_finished: {
     type: 'tool_execution_finished',
-    name: 'read',
+    ...call,
     ...execution,
     isError: false,
     outcome: 'discarded',
-    id,
   },
 };
 
@@ -247,7 +254,7 @@ describe('what a later writer tells', () => {
   test.each(['rotated', '__proto__', 'constructor', 'toString', 'snapshot', ''])(
     'an event of type %j is an unknown event with all that it had',
     (type) => {
-      const raw = { ...head, ...tricky, type, id: 17, toolCallId: 'call_2', covers: 'all' };
+      const raw = { ...head, ...tricky, type, toolCallId: 17, covers: 'all' };
       const event = decodeEvent(JSON.stringify(raw));
       expect(event).toStrictEqual({ ...head, type: 'unknown', raw });
       expect(decodeEvent(encodeEvent(event))).toStrictEqual(event);
@@ -293,10 +300,12 @@ describe('an event that is not what it should be', () => {
     expect(() => decodeEvent(broken(body, change))).toThrow(refusal(path));
   });
 
-  test('names the id of a tool call as an event calls it, which is not as a fact does', () => {
-    const changes = [{ id: 17 }, { id: '' }, { id: undefined }, { id: undefined, toolCallId: 'x' }];
+  test('names the id of a tool call as a fact does', () => {
+    const changes = [{ toolCallId: 17 }, { toolCallId: '' }, { toolCallId: undefined, id: 'x' }];
     for (const change of changes) {
-      expect(() => decodeEvent(broken(bodies.approval_asked, change))).toThrow(refusal('$.id'));
+      expect(() => decodeEvent(broken(bodies.approval_asked, change))).toThrow(
+        refusal('$.toolCallId'),
+      );
     }
   });
 

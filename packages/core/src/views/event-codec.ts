@@ -14,7 +14,6 @@ import {
 import {
   bytes,
   count,
-  DecodeFailure,
   type Decoder,
   isObject,
   json,
@@ -34,8 +33,7 @@ import {
 import { wireItem, wirePart, wireSettledItem } from '../codec/encode.ts';
 import { covers, fact, settledItem, unknownFact } from '../codec/fact.ts';
 import type { ExecutionId, SessionId } from '../ids.ts';
-import type { Limits } from '../limits.ts';
-import type { Fact } from '../protocol/fact.ts';
+import type { ContentLimits } from '../limits.ts';
 import type { PartKind } from '../protocol/part.ts';
 import type {
   AgentEvent,
@@ -44,7 +42,6 @@ import type {
   FactEvent,
   SettledEvent,
 } from './agent-event.ts';
-import { ordinaryFactEvent } from './agent-events.ts';
 
 /** Encodes an event as one line of JSON. */
 export function encodeEvent(event: AgentEvent): string {
@@ -56,7 +53,7 @@ export function encodeEvent(event: AgentEvent): string {
 /**
  * Decodes an event from one line of JSON. Throws `DecodeError` with the path of the first wrong field.
  */
-export function decodeEvent(text: string, limits: Partial<Limits> = {}): AgentEvent {
+export function decodeEvent(text: string, limits: Partial<ContentLimits> = {}): AgentEvent {
   return decodeText('an event', text, event, limits);
 }
 
@@ -88,7 +85,7 @@ const kind: Decoder<PartKind> = oneOf(
 
 const ofPart = { partId, itemId };
 const stretch = { ...ofPart, at: count };
-const call = { id: toolCallId, name: string };
+const call = { toolCallId, name: string };
 
 /** Every other type is a fact under its own name, or comes from a later version. */
 const factEventDecoder: Decoder<FactEvent> = (value, limits) => {
@@ -96,29 +93,16 @@ const factEventDecoder: Decoder<FactEvent> = (value, limits) => {
   // No event has this name, because a snapshot becomes `turn_settled`. It is treated as unknown and
   // can have any fields.
   if (value['type'] === 'snapshot') return unknownFact(value, limits);
-  const decoded = factIn(value, limits);
+  const decoded = fact(value, limits);
   switch (decoded.type) {
     case 'unknown':
     case 'snapshot':
     case 'turn_finished':
       return unknownFact(value, limits);
     default:
-      return ordinaryFactEvent(decoded);
+      return decoded;
   }
 };
-
-/**
- * Returns the fact of an event. An event has the id of the tool call in `id` and no `toolCallId`.
- */
-function factIn(event: Readonly<Record<string, unknown>>, limits: Limits): Fact {
-  const { id, toolCallId: _ignored, ...rest } = event;
-  try {
-    return fact(id === undefined ? rest : { ...rest, toolCallId: id }, limits);
-  } catch (error) {
-    if (error instanceof DecodeFailure && error.path[0] === 'toolCallId') error.path[0] = 'id';
-    throw error;
-  }
-}
 
 type Started = Extract<ContentEvent, { readonly type: 'part_started' }>;
 
@@ -127,7 +111,7 @@ const start = { type: literal('part_started'), ...ofPart };
 const started: Decoder<Started> = variantWith<Started, 'kind', keyof typeof start>(start, 'kind', {
   text: { mimeType: optional(string) },
   reasoning: { form: reasoningForm },
-  tool_result: { name: string, executionId: optional(id<ExecutionId>()), id: toolCallId },
+  tool_result: { toolCallId, name: string, executionId: optional(id<ExecutionId>()) },
   structured: { name: optional(string) },
   media: { mimeType: string },
   file: { name: string, mimeType: string },
@@ -147,11 +131,11 @@ const body: Decoder<Cases | FactEvent> = variant<Cases, 'type', FactEvent>(
     structured_updated: { ...ofPart, value: json },
     custom_updated: { ...ofPart, name: string, value: json },
     tool_call_started: { ...ofPart, ...call },
-    tool_call_arguments_delta: { ...stretch, id: toolCallId, delta: string },
+    tool_call_arguments_delta: { ...stretch, toolCallId, delta: string },
     tool_call_ready: { ...ofPart, ...call, input: json },
     tool_execution_update: {
       ...stretch,
-      id: toolCallId,
+      toolCallId,
       executionId: optional(id<ExecutionId>()),
       text: string,
     },
@@ -165,7 +149,7 @@ const body: Decoder<Cases | FactEvent> = variant<Cases, 'type', FactEvent>(
       providerState: optional(providerState),
       part: optional(part),
     },
-    part_retracted: { ...ofPart, reason: string, id: optional(toolCallId) },
+    part_retracted: { ...ofPart, reason: string, toolCallId: optional(toolCallId) },
     turn_finished: { itemId: optional(itemId), stop, message: nullable(item) },
     turn_settled: { covers, items: list(settledItem) },
     unknown: { raw: jsonObject },

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countingIds, itemId, partId, toolCallId } from '../ids.ts';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import type { Delta } from '../protocol/delta.ts';
 import { DeltaWriter } from './delta-writer.ts';
 
 const item = itemId('i1');
-const newWriter = (limits: Partial<Limits> = {}) =>
+const newWriter = (limits: Partial<ContentLimits> = {}) =>
   new DeltaWriter({ itemId: item, turn: 1, attempt: 2, ids: countingIds(), limits });
 
 const textOf = (deltas: readonly Delta[]) =>

@@ -10,7 +10,7 @@ import {
   type PartId,
   type ToolCallId,
 } from '../ids.ts';
-import { completeLimits, type Limits } from '../limits.ts';
+import { completeLimits, type ContentLimits } from '../limits.ts';
 import type { BeginPart, Delta, PartStart, RetractReason } from '../protocol/delta.ts';
 import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
@@ -39,8 +39,8 @@ export interface DeltaWriterOptions {
    * The source of part ids. All writers of a session must share one source, so that ids are unique.
    */
   readonly ids: Pick<Ids, 'part'>;
-  /** Limits on accepted content. Default: those of `Limits`. */
-  readonly limits?: Partial<Limits>;
+  /** ContentLimits on accepted content. Default: those of `ContentLimits`. */
+  readonly limits?: Partial<ContentLimits>;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface DeltaWriterOptions {
  */
 export class DeltaWriter {
   readonly #options: DeltaWriterOptions;
-  readonly #limits: Limits;
+  readonly #limits: ContentLimits;
   readonly #used = new Set<PartId>();
   readonly #open = new Map<PartId, OpenPartWriter>();
   readonly #retracted = new Set<PartId>();
@@ -171,7 +171,7 @@ export class DeltaWriter {
     start: Start,
     Writer: new (
       begin: BeginPart & { readonly kind: Start['kind'] & PartKind },
-      limits: Limits,
+      limits: ContentLimits,
       outlet: DeltaSink,
     ) => W,
   ): W {
@@ -222,7 +222,7 @@ export class DeltaWriter {
 }
 
 /** Throws if no reader could decode the delta, even if a caller without types created it. */
-function assertReadable(delta: Delta, limits: Limits, place: ErrorPlace): void {
+function assertReadable(delta: Delta, limits: ContentLimits, place: ErrorPlace): void {
   try {
     rereadDelta(delta, limits);
   } catch (error) {

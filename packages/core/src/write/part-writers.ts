@@ -1,7 +1,7 @@
 import { refuseChunk, refuseNames, refusePart, wellFormedPart } from '../codec/check-content.ts';
 import type { ItemId, PartId } from '../ids.ts';
 import type { JsonValue } from '../json/json-value.ts';
-import type { Limits } from '../limits.ts';
+import type { ContentLimits } from '../limits.ts';
 import {
   type BeginPart,
   type CommitWhole,
@@ -32,12 +32,12 @@ export interface DeltaSink {
 abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
   readonly partId: PartId;
   readonly kind: Kind;
-  protected readonly limits: Limits;
+  protected readonly limits: ContentLimits;
   readonly #outlet: DeltaSink;
   readonly #itemId: ItemId;
   #standing: 'open' | 'committed' | 'retracted' = 'open';
 
-  constructor(begin: BeginPart & { readonly kind: Kind }, limits: Limits, outlet: DeltaSink) {
+  constructor(begin: BeginPart & { readonly kind: Kind }, limits: ContentLimits, outlet: DeltaSink) {
     this.partId = begin.partId;
     this.kind = begin.kind;
     this.limits = limits;
@@ -118,7 +118,7 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
 
   constructor(
     begin: BeginPart & { readonly kind: Kind },
-    limits: Limits,
+    limits: ContentLimits,
     outlet: DeltaSink,
     length = 0,
   ) {
@@ -218,7 +218,7 @@ export function wholePart(
   partId: PartId,
   itemId: ItemId,
   given: Part,
-  limits: Limits,
+  limits: ContentLimits,
   check: (delta: CommitWhole) => void,
 ): CommitWhole {
   check({ type: 'commit_part', partId, itemId, part: given });

@@ -170,7 +170,8 @@ export class SessionStates {
     const folder = new Folder(entry.state);
     const known = entry.values.get(fold);
     let { through, value } = known ?? { through: 0, value: fold.initial };
-    // What was folded up to here may repeat content that a later record redacts.
+    // The kept state contains the records up to this offset. If a later record redacts an item, the
+    // state may still contain its content, and must not be used.
     const keptThrough = known?.through ?? entry.state.through;
     for (let from = Math.min(through, folder.state.through); from < end; ) {
       const page = await this.#log.read(session, { from, incarnation });

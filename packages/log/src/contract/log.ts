@@ -27,7 +27,7 @@ export interface Log {
    * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the
    * session has this key. It reads an index, so its cost does not depend on the session's length.
    */
-  findCommand(session: string, key: string): Promise<SubmittedCommand | undefined>;
+  findCommand(session: string, key: string): Promise<FoundCommand | undefined>;
 
   /** Reads the records after an offset, up to a size limit. */
   read(session: string, options?: ReadOptions): Promise<Batch>;
@@ -145,7 +145,7 @@ export interface SubmitResult {
 }
 
 /** A command on the log, found by its key. */
-export interface SubmittedCommand {
+export interface FoundCommand {
   /** The offset of the command's record. */
   readonly offset: number;
   /** True if a driver has handled the command. */

@@ -1,7 +1,7 @@
 import {
   type DraftRecord,
   decodeDraft,
-  defaultLimits,
+  defaultContentLimits,
   encodeDraft,
   isMillraceError,
   isPartId,
@@ -37,7 +37,7 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
     isCount(attempt) &&
     isCount(at) &&
     typeof chunk === 'string' &&
-    chunk.length <= defaultLimits.maxTextLength &&
+    chunk.length <= defaultContentLimits.maxTextLength &&
     isKnownPart(id);
   if (!isPlain) return undefined;
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };

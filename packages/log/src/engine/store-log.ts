@@ -11,7 +11,7 @@ import type {
   RestoreOptions,
   SettleOptions,
   SubmitResult,
-  SubmittedCommand,
+  FoundCommand,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
@@ -142,7 +142,7 @@ export class StoreLog implements Log {
     return submit(this.#context, session, command, key);
   }
 
-  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+  async findCommand(session: SessionId, key: string): Promise<FoundCommand | undefined> {
     this.#assertOpen();
     assertSessionId(session);
     assertCommandKey(key, session);
@@ -161,9 +161,9 @@ export class StoreLog implements Log {
     // Another process may have deleted the session between the two reads, or restored a backup. The
     // records are then not valid.
     const later = await this.#requireSession(session);
-    if (later.made !== row.made) throw unknownSession(session);
     if (later.incarnation !== row.incarnation)
       throw rewoundError(session, incarnationText(row), incarnationText(later));
+    if (later.made !== row.made) throw unknownSession(session);
     // If the last records were removed, the page is empty and ends at the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }

@@ -179,8 +179,10 @@ export class SessionFeed {
 
   #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
-    if (row?.made !== before.made) return this.markDeleted();
+    if (row === undefined) return this.markDeleted();
+    // First, because a restore gives its sessions other generation numbers.
     if (row.incarnation !== before.incarnation) return this.#rewound(row);
+    if (row.made !== before.made) return this.markDeleted();
     // This row was read before a commit that the feed already contains.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;

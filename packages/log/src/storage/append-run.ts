@@ -1,7 +1,7 @@
 import {
   type AppendText,
   type DeltaRecord,
-  defaultLimits,
+  defaultContentLimits,
   isPartId,
   type PartId,
   recordVersion,
@@ -93,7 +93,7 @@ class RunDecoder {
 
   #append(chunk: string): boolean {
     const part = this.#current;
-    if (part === undefined || chunk.length > defaultLimits.maxTextLength) return false;
+    if (part === undefined || chunk.length > defaultContentLimits.maxTextLength) return false;
     const { time, turn, attempt, producer } = this.#head;
     const offset = this.#first + this.records.length;
     const delta = { type: 'append_text', partId: part.id, at: part.end, chunk } as const;

@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { freePort, isRequirementMissing } from './external-programs.ts';
-import { hasPostgres, type TestPostgres, unprivileged } from './start-postgres.ts';
+import { hasPostgres, type Owner, type TestPostgres, unprivileged } from './start-postgres.ts';
 
 const missing =
   'Postgres or PgBouncer is not installed, and these tests need it: npm run test:setup';
@@ -15,16 +15,19 @@ const program = ['pgbouncer', '/usr/sbin/pgbouncer'].find(
   (path) => spawnSync(path, ['--version']).status === 0,
 );
 
-const isInstalled = hasPostgres && program !== undefined;
+/** Whether Postgres and PgBouncer are installed. */
+export const hasPgBouncer: boolean = hasPostgres && program !== undefined;
 
 /** Returns `describe` for tests that need PgBouncer. They are skipped with a warning without it. */
 export function describeOnPgBouncer(): (name: string, tests: () => void) => void {
-  return isRequirementMissing(isInstalled, missing) ? describe.skip : describe;
+  return isRequirementMissing(hasPgBouncer, missing) ? describe.skip : describe;
 }
 
 /** A PgBouncer in transaction mode before a Postgres server. */
 export interface TestPgBouncer {
   readonly url: string;
+  /** Ends all connections, and starts again. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +35,7 @@ export interface TestPgBouncer {
  * Starts PgBouncer with a few connections to the server, so that its clients share them. It has no
  * setting beyond the pool mode that a user would have to know.
  */
-async function startPgBouncer(server: TestPostgres): Promise<TestPgBouncer> {
+export async function startPgBouncer(server: TestPostgres): Promise<TestPgBouncer> {
   const home = mkdtempSync(join(tmpdir(), 'millrace-pgbouncer-'));
   const port = await freePort();
   const { username, password, pathname } = new URL(server.url);
@@ -47,6 +50,26 @@ async function startPgBouncer(server: TestPostgres): Promise<TestPgBouncer> {
   writeFileSync(join(home, 'users.txt'), `"${username}" "${password}"\n`);
   const user = unprivileged();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
+  let child = await startProgram(file, user);
+  const end = async () => {
+    const gone = child.exitCode === null ? once(child, 'exit') : undefined;
+    child.kill('SIGTERM');
+    await gone;
+  };
+  return {
+    url: `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`,
+    async restart() {
+      await end();
+      child = await startProgram(file, user);
+    },
+    async stop() {
+      await end();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startProgram(file: string, user: Owner): Promise<ChildProcess> {
   const child = spawn(program ?? '', [file], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
   await new Promise<void>((resolve, reject) => {
@@ -56,22 +79,14 @@ async function startPgBouncer(server: TestPostgres): Promise<TestPgBouncer> {
     });
     child.on('exit', (code) => reject(new Error(`PgBouncer ended with ${code}: ${output}`)));
   });
-  return {
-    url: `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`,
-    async stop() {
-      const gone = child.exitCode === null ? once(child, 'exit') : undefined;
-      child.kill('SIGTERM');
-      await gone;
-      rmSync(home, { recursive: true, force: true });
-    },
-  };
+  return child;
 }
 
 /** Starts PgBouncer for the tests of a file. The returned function throws if it is missing. */
 export function usePgBouncer(server: () => TestPostgres): () => TestPgBouncer {
   let pooler: TestPgBouncer | undefined;
   beforeAll(async () => {
-    if (isInstalled) pooler = await startPgBouncer(server());
+    if (hasPgBouncer) pooler = await startPgBouncer(server());
   });
   afterAll(() => pooler?.stop());
   return () => {

@@ -168,7 +168,7 @@ test('the messages of a task are the input of the next run', async () => {
   await until('system, ');
   await rest();
   expect((await messages()).at(-1)).toBe('agent: system, user, assistant, tool, assistant, user');
-  const [, , last] = provider.calls;
+  const [, , last] = provider.requests;
   expect(last?.request.items[3]?.parts).toMatchObject([
     { kind: 'tool_result', toolCallId: 'c1', text: '{"town":"Bath","sky":"rain"}' },
   ]);

@@ -87,7 +87,7 @@ describe('an abort', () => {
     expect(running.cancelled).toBe(true);
     await running.completed;
     expect(running.error).toBeNull();
-    expect(provider.calls[0]?.context.signal?.aborted).toBe(true);
+    expect(provider.requests[0]?.context.signal?.aborted).toBe(true);
   });
 
   test('rejects a run without streaming with an AbortError', async () => {
@@ -185,7 +185,7 @@ test('structured output is the result of the run', async () => {
   const provider = scriptedModel([response(structured)]);
   const { finalOutput } = await runnerOf(millraceModels({ provider })).run(agent, 'Bread?');
   expect(finalOutput).toEqual({ loaves: 3 });
-  expect(provider.calls[0]?.request.output?.schema).toMatchObject({ required: ['loaves'] });
+  expect(provider.requests[0]?.request.output?.schema).toMatchObject({ required: ['loaves'] });
 });
 
 test('models are found by name, and the error for an unknown one lists the known models', async () => {

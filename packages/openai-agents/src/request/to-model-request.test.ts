@@ -23,7 +23,7 @@ describe('the request of a runner', () => {
   test('has instructions, tools and hand-offs', async () => {
     const provider = scriptedModel(['Hello']);
     await runnerOf(millraceModels({ provider })).run(miller, 'Bread?');
-    const { items, tools, ...rest } = provider.calls[0]?.request ?? { items: [] };
+    const { items, tools, ...rest } = provider.requests[0]?.request ?? { items: [] };
     expect(items).toEqual([
       { id: 'item1', kind: 'system', parts: [{ kind: 'text', text: 'You report the weather.' }] },
       { id: 'item2', kind: 'user', parts: [{ kind: 'text', text: 'Bread?' }] },
@@ -187,11 +187,11 @@ describe('the answer of a model', () => {
     const provider = scriptedModel([response(...parts), 'Rain.', 'Still rain.']);
     const runner = runnerOf(millraceModels({ provider }));
     const first = await runner.run(miller, 'Bread?');
-    expect(provider.calls[1]?.request.items[2]?.parts).toEqual(parts);
+    expect(provider.requests[1]?.request.items[2]?.parts).toEqual(parts);
     // The same for a history that was stored.
     const stored = JSON.parse(JSON.stringify(first.history)) as AgentInputItem[];
     await runner.run(miller, [...stored, { role: 'user', content: 'Now?' }]);
-    expect(provider.calls[2]?.request.items[2]?.parts).toEqual(parts);
+    expect(provider.requests[2]?.request.items[2]?.parts).toEqual(parts);
   });
 
   test('survives a run state that was stored and loaded', async () => {

@@ -160,7 +160,7 @@ test('an interrupt stops the model and keeps its partial answer', async () => {
   await interrupt();
   await sending;
   expect(await messages()).toEqual(['user: Bread?', 'agent: Once upon a']);
-  expect(provider.calls[0]?.context.signal?.aborted).toBe(true);
+  expect(provider.requests[0]?.context.signal?.aborted).toBe(true);
   await send();
   expect((await messages()).slice(2)).toEqual(['user: Bread?', 'agent: Yes?']);
 });

@@ -41,7 +41,7 @@ const handMade: ConformanceSubject = {
 };
 
 function partsOf(answer: ConformanceAnswer): readonly LanguageModelV4StreamPart[] {
-  const { reasoning = '', text = '', calls = [], stop, ends = 'whole' } = answer;
+  const { reasoning = '', text = '', toolCalls: calls = [], stop, ends = 'whole' } = answer;
   const unified = stop ?? (calls.length > 0 ? 'tool-calls' : 'stop');
   const isOpen = ends !== 'whole';
   return [
@@ -78,7 +78,7 @@ const realPackage: ConformanceSubject = {
 };
 
 function eventsOf(answer: ConformanceAnswer): readonly object[] {
-  const { reasoning = '', text = '', calls = [], stop, ends = 'whole' } = answer;
+  const { reasoning = '', text = '', toolCalls: calls = [], stop, ends = 'whole' } = answer;
   const chunk = (delta: object, finish_reason: string | null = null) => ({
     choices: [{ index: 0, delta, finish_reason }],
   });

@@ -1,4 +1,4 @@
-import type { ModelInfoOptions } from '../models/known-traits.ts';
+import type { ModelInfoOptions } from '../models/model-info.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import type { HeaderOptions } from '../wire/api-options.ts';
 import type { ProviderTool } from './model.ts';

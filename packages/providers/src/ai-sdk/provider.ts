@@ -6,7 +6,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ErrorBuilder, secretsOf } from '../errors/error-builder.ts';
 import { withCost } from '../models/cost-of.ts';
-import { modelInfo } from '../models/known-traits.ts';
+import { knownModelInfo } from '../models/known-traits.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { providerOf } from '../provider/create-provider.ts';
@@ -33,7 +33,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
     ...{ headers: true, providerTools: true, models: true, info: true, secrets: true },
     ...{ clock: true, timeouts: true, maxConcurrentRequests: true, limits: true },
   });
-  const info = modelInfo(model.provider, model.modelId, options);
+  const info = knownModelInfo(model.provider, model.modelId, options);
   const binding = {
     model,
     info,

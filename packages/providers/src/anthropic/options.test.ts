@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { modelInfo } from '../models/known-traits.ts';
+import { knownModelInfo } from '../models/known-traits.ts';
 import { type ModelTraits, traitsOf } from './options.ts';
 
 const rows: readonly (readonly [
@@ -33,7 +33,7 @@ const rows: readonly (readonly [
 
 describe('a model’s name', () => {
   test.each(rows)('%s thinks by %s and gives output by %s', (model, thinking, structuredOutput) => {
-    expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({
+    expect(traitsOf(knownModelInfo('anthropic', model, {}))).toMatchObject({
       thinking,
       structuredOutput,
     });
@@ -53,7 +53,7 @@ describe('a model’s name', () => {
   ])(
     '%s can stop thinking: %s; takes a temperature: %s',
     (model, canStopThinking, takesTemperature) => {
-      expect(traitsOf(modelInfo('anthropic', model, {}))).toMatchObject({
+      expect(traitsOf(knownModelInfo('anthropic', model, {}))).toMatchObject({
         canStopThinking,
         takesTemperature,
       });

@@ -94,7 +94,10 @@ export interface ModelTraits {
   readonly forcedTools: boolean;
   /** The levels of effort that the model accepts. */
   readonly efforts: readonly ModelEffort[];
-  /** Used if neither request nor options set it. It is not above the model's limit. */
+  /**
+   * The default for `max_tokens`, if neither the request nor the options set a value. It is never
+   * higher than the model's limit.
+   */
   readonly maxTokens: number;
 }
 

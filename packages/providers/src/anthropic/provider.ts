@@ -1,5 +1,6 @@
 import type { Provider } from '../contract/provider.ts';
-import { modelInfo } from '../models/known-traits.ts';
+import { messagesTraits } from '../models/data/messages-traits.ts';
+import { modelInfo, tableOfText } from '../models/model-info.ts';
 import { anthropicCounter } from '../tokens/token-counter.ts';
 import { createTransport } from '../transport/transport-options.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -12,6 +13,8 @@ import { type AnthropicOptions, anthropicOptionNames, traitsOf } from './options
 import { anthropicRequest, filesRequest } from './request.ts';
 import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
+
+const traits = /* @__PURE__ */ tableOfText(messagesTraits);
 
 /**
  * Creates a provider for Claude, or for another model behind Anthropic's Messages API. Default of
@@ -32,7 +35,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
   const { model } = options;
   const address = ownBaseUrl === undefined ? undefined : options.baseUrl;
   const provider = serverId(host.provider, address, ownBaseUrl);
-  const info = modelInfo(provider, model, options);
+  const info = modelInfo(traits, provider, model, options);
   const known = { ...options, id: provider, traits: traitsOf(info) };
   const authorize = unlessAuthorized(options.headers, host.authorize);
   const messages = wireProvider(

@@ -54,7 +54,7 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
       name: 'calls have names, arguments and unique ids, and the stop reason is tool_use',
       run: async () => {
         const { item, end } = await observe(
-          await provider({ text: 'Let me see.', calls: sampleCalls }),
+          await provider({ text: 'Let me see.', toolCalls: sampleCalls }),
         );
         checkEqual(
           callsOf(item).map(({ name, input }) => ({ name, input })),
@@ -75,15 +75,15 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
     {
       name: 'the same answer gives the same deltas',
       run: async () => {
-        const first = await observe(await provider({ text: sampleText, calls: sampleCalls }));
-        const second = await observe(await provider({ text: sampleText, calls: sampleCalls }));
+        const first = await observe(await provider({ text: sampleText, toolCalls: sampleCalls }));
+        const second = await observe(await provider({ text: sampleText, toolCalls: sampleCalls }));
         checkEqual(second.deltas, first.deltas, 'the second stream');
       },
     },
     {
       name: 'two concurrent streams of one provider do not mix',
       run: async () => {
-        const asked = await provider({ text: sampleText, calls: sampleCalls });
+        const asked = await provider({ text: sampleText, toolCalls: sampleCalls });
         const both = await Promise.all([observe(asked), observe(asked)]);
         for (const { item } of both) checkEqual(textOf(item), sampleText, 'the text');
       },
@@ -111,7 +111,7 @@ export function lengthCase({ provider }: ConformanceSubject): ConformanceCase {
     name: 'a reached token limit gives the stop reason length, also with a call in the answer',
     run: async () => {
       const { end } = await observe(
-        await provider({ text: sampleText, calls: sampleCalls, stop: 'length' }),
+        await provider({ text: sampleText, toolCalls: sampleCalls, stop: 'length' }),
       );
       checkEqual(end.stop.reason, 'length', 'the stop');
     },
@@ -137,7 +137,7 @@ export function failureCases({
     {
       name: `calls and then ${ends}: no call may run`,
       run: async () => {
-        const { item, end } = await observe(await provider({ calls: sampleCalls, ends }));
+        const { item, end } = await observe(await provider({ toolCalls: sampleCalls, ends }));
         const whole = callsOf(item).filter(({ partial }) => partial === undefined);
         check(
           whole.length < sampleCalls.length || without.includes('open_calls'),
@@ -157,7 +157,7 @@ function checkFailure({ stop, error }: ResponseEnd, ends: 'cut' | 'error'): void
 /** Cases for `complete`, which must return the folded stream. */
 export function completeCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   const answers: readonly (readonly [name: string, answer: ConformanceAnswer])[] = [
-    ['of a complete answer', { text: sampleText, calls: sampleCalls }],
+    ['of a complete answer', { text: sampleText, toolCalls: sampleCalls }],
     ['of a cut answer', { text: sampleText, ends: 'cut' }],
   ];
   return answers.map(([name, answer]) => ({

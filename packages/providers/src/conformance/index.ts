@@ -2,7 +2,7 @@ export { conformanceCases } from './conformance-cases.ts';
 export { ConformanceError } from './observe.ts';
 export type {
   ConformanceAnswer,
-  ConformanceCall,
+  ConformanceToolCall,
   ConformanceCase,
   ConformanceLimitation,
   ConformanceSubject,

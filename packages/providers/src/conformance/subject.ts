@@ -4,7 +4,7 @@ import type { Provider } from '../contract/provider.ts';
 export interface ConformanceAnswer {
   readonly reasoning?: string | undefined;
   readonly text?: string | undefined;
-  readonly calls?: readonly ConformanceCall[] | undefined;
+  readonly toolCalls?: readonly ConformanceToolCall[] | undefined;
   /** Set if the provider reaches its token limit. Default: the answer ends normally. */
   readonly stop?: 'length' | undefined;
   /**
@@ -21,7 +21,7 @@ export interface ConformanceAnswer {
 }
 
 /** A tool call of a conformance answer. */
-export interface ConformanceCall {
+export interface ConformanceToolCall {
   readonly name: string;
   /** JSON text of an object. */
   readonly arguments: string;

@@ -1,4 +1,4 @@
-import { defaultLimits, type JsonObject, type JsonValue } from '@millrace/core';
+import { defaultContentLimits, type JsonObject, type JsonValue } from '@millrace/core';
 
 type Node = string | number | boolean | null | Container;
 type Container = Node[] | Fields;
@@ -15,7 +15,7 @@ const maxGap = 1024;
 export class ArgumentValue {
   #root: Fields = emptyFields();
   /** The number of characters that can still be added. */
-  #remaining = defaultLimits.maxTextLength;
+  #remaining = defaultContentLimits.maxTextLength;
 
   /** Replaces the whole value. */
   setAll(args: JsonObject): void {

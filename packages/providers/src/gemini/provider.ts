@@ -1,6 +1,7 @@
 import { googleAuthorizer } from '../clouds/google-token.ts';
 import type { Provider } from '../contract/provider.ts';
-import { modelInfo } from '../models/known-traits.ts';
+import { geminiTraits } from '../models/data/gemini-traits.ts';
+import { modelInfo, tableOfText } from '../models/model-info.ts';
 import { geminiCounter } from '../tokens/token-counter.ts';
 import { createTransport, type TransportOptions } from '../transport/transport-options.ts';
 import { withUploads } from '../uploads/with-uploads.ts';
@@ -19,6 +20,7 @@ import type { GeminiOptions, VertexOptions } from './options.ts';
 import { geminiRequest, requestTo } from './request.ts';
 import { GeminiReader } from './stream.ts';
 
+const traits = /* @__PURE__ */ tableOfText(geminiTraits);
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 
 /**
@@ -48,7 +50,7 @@ export function gemini(options: GeminiOptions): Provider {
     streamsArguments: false,
     extraTools,
     asksForHostedCalls: true,
-    info: modelInfo('gemini', model, options),
+    info: modelInfo(traits, 'gemini', model, options),
   };
   return withUploads(providerAt(endpoint, options), options.uploads, () => ({
     api: 'gemini',
@@ -88,7 +90,7 @@ export function vertex(options: VertexOptions): Provider {
       streamsArguments: rest.streamFunctionCallArguments ?? false,
       extraTools,
       asksForHostedCalls: false,
-      info: modelInfo('vertex', model, options),
+      info: modelInfo(traits, 'vertex', model, options),
     },
     options,
   );

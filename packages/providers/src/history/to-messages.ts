@@ -37,8 +37,8 @@ const defaultMaxCachePoints = 4;
 
 /**
  * Converts the items of a request into messages that every provider accepts. Each call gets a valid
- * id and exactly one result. The state of other providers and empty parts are removed.
- * `checkRequest` must have checked the item kinds before.
+ * id and exactly one result. The function removes empty parts, and the `providerState` that another
+ * provider created. `checkRequest` must have checked the item kinds before.
  */
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));

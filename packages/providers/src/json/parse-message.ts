@@ -1,10 +1,10 @@
-import { defaultLimits, hasEscapedKey, type JsonValue, parseJson } from '@millrace/core';
+import { defaultContentLimits, hasEscapedKey, type JsonValue, parseJson } from '@millrace/core';
 
 /** A shorter text can do no harm, however deeply it is nested. */
 const harmlessLength = 2 ** 16;
 
 /** The transport limits the length already, and allows longer texts than the default limits. */
-const limits = { ...defaultLimits, maxTextLength: Infinity };
+const limits = { ...defaultContentLimits, maxTextLength: Infinity };
 
 /**
  * Parses a message. Returns undefined for invalid JSON. The slow, checked parser is used only for

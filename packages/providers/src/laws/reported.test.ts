@@ -600,12 +600,12 @@ describe('19: several answers', () => {
       usage: { output: 9 },
     });
     expect(alternativesOf(completion.item)).toEqual([
-      { index: 1, text: 'Rainy', reasoning: 'Clouds.', calls: [], stop: 'length' },
+      { index: 1, text: 'Rainy', reasoning: 'Clouds.', toolCalls: [], stop: 'length' },
       {
         index: 2,
         text: '',
         reasoning: '',
-        calls: [{ name: 'weather', arguments: '{"city":"Brest"}' }],
+        toolCalls: [{ name: 'weather', arguments: '{"city":"Brest"}' }],
         stop: 'tool_calls',
       },
     ]);
@@ -629,7 +629,7 @@ describe('19: several answers', () => {
         index: 1,
         text: 'Rainy',
         reasoning: 'Clouds.',
-        calls: [{ name: 'w', arguments: '{}' }],
+        toolCalls: [{ name: 'w', arguments: '{}' }],
         stop: 'STOP',
       },
     ]);

@@ -12,7 +12,7 @@ import {
 } from '../testing/media/embedding-rules.ts';
 import { type MediaServer, openAiError, startMediaServer } from '../testing/media/media-server.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
-import { embed, geminiEmbedding, type OpenAiEmbeddingOptions, openaiEmbedding } from './index.ts';
+import { embed, geminiEmbedding, type OpenaiEmbeddingOptions, openaiEmbedding } from './index.ts';
 
 let server: MediaServer | undefined;
 
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const fast = { baseDelayMs: 1, maxDelayMs: 20 };
 
-async function openAi(options: Partial<OpenAiEmbeddingOptions> = {}): Promise<EmbeddingModel> {
+async function openAi(options: Partial<OpenaiEmbeddingOptions> = {}): Promise<EmbeddingModel> {
   server = await startMediaServer(openAiEmbeddingRules);
   return openaiEmbedding({
     model: 'text-embedding-3-small',

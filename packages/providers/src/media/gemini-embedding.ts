@@ -3,7 +3,7 @@ import type { EmbeddingModel, EmbeddingRequest, Embeddings } from '../contract/m
 import type { ModelInfo } from '../contract/model-info.ts';
 import { requestTo } from '../gemini/request.ts';
 import { arrayIn, countIn, objectIn, objectsIn } from '../json/fields.ts';
-import { modelInfo } from '../models/known-traits.ts';
+import { knownModelInfo } from '../models/known-traits.ts';
 import { assertProviderOptions, copyOptions, requireApiKey } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import {
@@ -37,7 +37,7 @@ export function geminiEmbedding(given: GeminiEmbeddingOptions): EmbeddingModel {
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
   const path = model.includes('/') ? model : `models/${model}`;
-  const info = modelInfo('gemini', model, given);
+  const info = knownModelInfo('gemini', model, given);
   const client = createMediaClient('gemini', given);
   const endpoint = {
     query,

@@ -61,7 +61,7 @@ export async function generateImage(
 }
 
 /** Options of `openaiImage`. */
-export interface OpenAiImageOptions extends MediaApiOptions {
+export interface OpenaiImageOptions extends MediaApiOptions {
   /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
   readonly preset?: ImagePreset | undefined;
 }
@@ -83,7 +83,7 @@ const imagePresets: readonly ImagePreset[] = [
  * @example
  * const model = openaiImage({ model: 'gpt-image-1' });
  */
-export function openaiImage(options: OpenAiImageOptions): ImageModel {
+export function openaiImage(options: OpenaiImageOptions): ImageModel {
   const { provider, model, info, client, http } = openMediaModel(
     { of: 'openaiImage', path: 'images/generations', presets: imagePresets },
     options,

@@ -26,23 +26,23 @@ export { type GeminiEmbeddingOptions, geminiEmbedding } from './gemini-embedding
 export {
   generateImage,
   type ImagePreset,
-  type OpenAiImageOptions,
+  type OpenaiImageOptions,
   openaiImage,
 } from './image.ts';
 export type { MediaApiOptions, MediaTransportOptions } from './media-client.ts';
 export {
   type EmbeddingPreset,
-  type OpenAiEmbeddingOptions,
+  type OpenaiEmbeddingOptions,
   openaiEmbedding,
 } from './openai-embedding.ts';
 export {
-  type OpenAiSpeechOptions,
+  type OpenaiSpeechOptions,
   openaiSpeech,
   type SpeechPreset,
   speak,
 } from './speech.ts';
 export {
-  type OpenAiTranscriptionOptions,
+  type OpenaiTranscriptionOptions,
   openaiTranscription,
   type TranscriptionPreset,
   transcribe,

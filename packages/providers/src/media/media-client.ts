@@ -8,7 +8,7 @@ import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { withCost } from '../models/cost-of.ts';
-import type { ModelInfoOptions } from '../models/known-traits.ts';
+import type { ModelInfoOptions } from '../models/model-info.ts';
 import { checkCount, checkDuration } from '../transport/check-number.ts';
 import { waitFor } from '../transport/clock.ts';
 import { HttpExchange } from '../transport/http-exchange.ts';

@@ -13,7 +13,7 @@ import {
 import { openMediaModel } from './openai-endpoint.ts';
 
 /** Options of `openaiEmbedding`. */
-export interface OpenAiEmbeddingOptions extends MediaApiOptions {
+export interface OpenaiEmbeddingOptions extends MediaApiOptions {
   /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
   readonly preset?: EmbeddingPreset | undefined;
 }
@@ -32,7 +32,7 @@ const embeddingPresets: readonly EmbeddingPreset[] = [
  * @example
  * const model = openaiEmbedding({ preset: 'ollama', model: 'nomic-embed-text' });
  */
-export function openaiEmbedding(options: OpenAiEmbeddingOptions): EmbeddingModel {
+export function openaiEmbedding(options: OpenaiEmbeddingOptions): EmbeddingModel {
   const { provider, model, info, client, http } = openMediaModel(
     { of: 'openaiEmbedding', path: 'embeddings', presets: embeddingPresets },
     options,

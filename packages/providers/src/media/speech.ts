@@ -39,7 +39,7 @@ export async function speak(
 }
 
 /** Options of `openaiSpeech`. */
-export interface OpenAiSpeechOptions extends MediaApiOptions {
+export interface OpenaiSpeechOptions extends MediaApiOptions {
   /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
   readonly preset?: SpeechPreset | undefined;
 }
@@ -60,7 +60,7 @@ const speechPresets: readonly SpeechPreset[] = [
  * @example
  * const model = openaiSpeech({ model: 'gpt-4o-mini-tts' });
  */
-export function openaiSpeech(options: OpenAiSpeechOptions): SpeechModel {
+export function openaiSpeech(options: OpenaiSpeechOptions): SpeechModel {
   const { provider, model, info, client, http } = openMediaModel(
     { of: 'openaiSpeech', path: 'audio/speech', presets: speechPresets },
     options,

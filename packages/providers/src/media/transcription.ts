@@ -49,7 +49,7 @@ export async function transcribe(
 }
 
 /** Options of `openaiTranscription`. */
-export interface OpenAiTranscriptionOptions extends MediaApiOptions {
+export interface OpenaiTranscriptionOptions extends MediaApiOptions {
   /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
   readonly preset?: TranscriptionPreset | undefined;
 }
@@ -70,7 +70,7 @@ const transcriptionPresets: readonly TranscriptionPreset[] = [
  * @example
  * const model = openaiTranscription({ preset: 'groq', model: 'whisper-large-v3-turbo' });
  */
-export function openaiTranscription(options: OpenAiTranscriptionOptions): TranscriptionModel {
+export function openaiTranscription(options: OpenaiTranscriptionOptions): TranscriptionModel {
   const { provider, model, info, client, http } = openMediaModel(
     { of: 'openaiTranscription', path: 'audio/transcriptions', presets: transcriptionPresets },
     options,

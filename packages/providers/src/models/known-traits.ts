@@ -1,67 +1,23 @@
 import type { ModelInfo, ModelTable } from '../contract/model-info.ts';
-import { assertPrices } from './check-prices.ts';
-import { traitsText } from './data/traits.ts';
-import { joinInfo, tableOf } from './model-table.ts';
+import { geminiTraits } from './data/gemini-traits.ts';
+import { messagesTraits } from './data/messages-traits.ts';
+import { otherTraits } from './data/other-traits.ts';
+import { type ModelInfoOptions, modelInfo, tableOfText } from './model-info.ts';
 
 /**
- * The limits and abilities of known models, without prices. Every provider uses it. The table with
- * prices is larger, so only programs that need it load it.
+ * The limits and abilities of all known models, without prices. The table with prices is larger, so
+ * only programs that need it load it.
  */
-export const knownTraits: ModelTable = tableOfText(traitsText);
+export const knownTraits: ModelTable = tableOfText(messagesTraits + geminiTraits + otherTraits);
 
-/** The options of a provider that say what is known about its model. */
-export interface ModelInfoOptions {
-  /**
-   * A table of models, such as `models` of `@millrace/providers/models`. Default: the limits and
-   * abilities of known models, without prices.
-   */
-  readonly models?: ModelTable | undefined;
-  /** Facts about this model. They win over the tables. Default: none. */
-  readonly info?: ModelInfo | undefined;
-}
-
-/** Returns what is known about the model of a provider. Call it once, when the provider is created. */
-export function modelInfo(
+/**
+ * Returns what is known about a model behind an API that servers of all vendors offer, such as Chat
+ * Completions. The wires of one vendor load only the rows of their own models.
+ */
+export function knownModelInfo(
   provider: string,
   model: string,
-  { models, info }: ModelInfoOptions,
+  options: ModelInfoOptions,
 ): ModelInfo {
-  const known = joinInfo(info, models?.find(provider, model), knownTraits.find(provider, model));
-  if (typeof known.prices === 'object') assertPrices(known.prices, model);
-  return known;
-}
-
-/**
- * Creates a table from lines with facts as JSON, a tab, and the models that have them. A program
- * mostly needs one row, so the lines are split at the first lookup and a row is parsed when it is
- * found.
- */
-export function tableOfText(text: string): ModelTable {
-  let index: ReadonlyMap<string, string> | undefined;
-  let families: readonly string[] = [];
-  const indexed = () => {
-    if (index === undefined) {
-      index = indexOf(text);
-      families = [...index.keys()].flatMap((key) => (key.endsWith('*') ? key.slice(0, -1) : []));
-    }
-    return index;
-  };
-  return tableOf({
-    get families() {
-      indexed();
-      return families;
-    },
-    row: (key) => {
-      const json = indexed().get(key);
-      return json === undefined ? undefined : (JSON.parse(json) as ModelInfo);
-    },
-  });
-}
-
-function indexOf(text: string): ReadonlyMap<string, string> {
-  const entries = text.split('\n').flatMap((line) => {
-    const [json = '', keys = ''] = line.split('\t');
-    return keys === '' ? [] : keys.split(' ').map((key) => [key, json] as const);
-  });
-  return new Map(entries);
+  return modelInfo(knownTraits, provider, model, options);
 }

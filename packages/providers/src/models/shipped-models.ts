@@ -1,6 +1,7 @@
 import type { ModelTable } from '../contract/model-info.ts';
 import { pricesText } from './data/prices.ts';
-import { knownTraits, tableOfText } from './known-traits.ts';
+import { knownTraits } from './known-traits.ts';
+import { tableOfText } from './model-info.ts';
 import { joinInfo } from './model-table.ts';
 
 /**

@@ -118,7 +118,10 @@ export class ChatToolCalls {
     return this.#start(fragment);
   }
 
-  /** Some servers reuse an id for the next parallel call, or at another index. */
+  /**
+   * Returns true if a fragment with a known id starts another call. Some servers use the same id
+   * for two parallel calls, or for calls at different indexes.
+   */
   #isAnother(known: ChatToolCall, { name, index }: CallFragment): boolean {
     if (name === undefined) return false;
     const isElsewhere = index !== undefined && this.#byIndex.get(index) !== known && known.hasIndex;

@@ -39,7 +39,7 @@ export class ContinuedRequests {
     return { ...whole, body: { ...whole.body, input: rest, previous_response_id: responseId } };
   }
 
-  /** Call it when a response is complete. */
+  /** Stores a complete response, so that later requests can continue it. */
   remember(request: ModelRequest, response: JsonObject): void {
     const sent = this.#sent.get(request);
     if (sent !== undefined) this.#stored.remember(sent.print, response);

@@ -10,7 +10,7 @@ export {
   toolCall,
 } from './script.ts';
 export {
-  type ScriptedCall,
+  type ReceivedRequest,
   type ScriptedOptions,
   type ScriptedProvider,
   ScriptedProviderError,

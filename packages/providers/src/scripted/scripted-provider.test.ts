@@ -180,7 +180,7 @@ test('a response may be a function of the request, and requests are recorded', a
   const provider = scriptedProvider([({ items }) => `${items.length} items`]);
   const request = { items: [{ id: itemId('u'), kind: 'user', parts: [] } as const] };
   expect((await provider.complete(request)).text).toBe('1 items');
-  expect(provider.calls.map((call) => call.request)).toEqual([request]);
+  expect(provider.requests.map((call) => call.request)).toEqual([request]);
 });
 
 test('assertUsedUp reports unused responses and surplus requests', async () => {
@@ -203,7 +203,7 @@ test('a response is not used before the first step is read', async () => {
   provider.stream({ items: [] }, contextOf());
   const left = provider.stream({ items: [] }, contextOf())[Symbol.asyncIterator]();
   await left.return?.();
-  expect([provider.calls.length, asked]).toEqual([0, 0]);
+  expect([provider.requests.length, asked]).toEqual([0, 0]);
   expect((await provider.complete({ items: [] })).text).toBe('1');
   expect(() => provider.assertUsedUp()).toThrow('1 of 2');
 });

@@ -35,7 +35,7 @@ export interface ScriptedOptions {
 }
 
 /** A request that the provider received, and the item that it streams to. */
-export interface ScriptedCall {
+export interface ReceivedRequest {
   readonly request: ModelRequest;
   readonly context: StreamContext;
 }
@@ -43,7 +43,7 @@ export interface ScriptedCall {
 /** A provider that plays a script and stores the requests. */
 export interface ScriptedProvider extends Provider {
   /** The requests so far, in the order in which their streams were first read. */
-  readonly calls: readonly ScriptedCall[];
+  readonly requests: readonly ReceivedRequest[];
   /** Throws if scripted responses are unused, or if there were more requests than responses. */
   assertUsedUp(): void;
 }
@@ -65,12 +65,12 @@ export function scriptedProvider(
   });
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
   const { info = { prices: 'reported' } } = options;
-  const calls: ScriptedCall[] = [];
+  const requests: ReceivedRequest[] = [];
   const stream: Stream = (request, context) =>
     abortOnReturn((readerClosed) => {
-      const scripted = script[calls.length];
-      calls.push({ request, context });
-      if (scripted === undefined) return failedStream(tooMany(id, script.length, calls.length));
+      const scripted = script[requests.length];
+      requests.push({ request, context });
+      if (scripted === undefined) return failedStream(tooMany(id, script.length, requests.length));
       return playResponse(scripted, request, context, {
         ...options,
         id,
@@ -78,9 +78,9 @@ export function scriptedProvider(
         readerClosed: readerClosed,
       });
     });
-  const assertUsedUp = () => assertCount(script.length, calls.length);
+  const assertUsedUp = () => assertCount(script.length, requests.length);
   const provider = providerOf(id, model, stream, describeModelRequest, info);
-  return { ...provider, calls, assertUsedUp };
+  return { ...provider, requests, assertUsedUp };
 }
 
 function assertCount(scripted: number, asked: number): void {

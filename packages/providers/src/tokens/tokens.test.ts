@@ -118,7 +118,7 @@ describe('a context limit', () => {
     expect([error?.kind, usage.input]).toEqual(['context_overflow', 0]);
     expect(error?.message).toMatch(/about 50\d\d tokens, and \S+ runs with a context of 4096/);
     expect(error?.message).toContain('Use a larger one');
-    expect(provider.calls).toHaveLength(0);
+    expect(provider.requests).toHaveLength(0);
     expect((await limited.complete(request)).text).toBe('Yes.');
   });
 

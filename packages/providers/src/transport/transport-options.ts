@@ -1,4 +1,4 @@
-import type { Limits } from '@millrace/core';
+import type { ContentLimits } from '@millrace/core';
 import { checkCount, checkDuration } from './check-number.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
@@ -26,7 +26,7 @@ export interface TransportOptions {
    */
   readonly maxEventLength?: number | undefined;
   /** Limits of the deltas that the stream writes. Default: the limits of `@millrace/core`. */
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Partial<ContentLimits> | undefined;
   /**
    * Whether to send the trace of a request in the headers `traceparent` and `tracestate`. A header
    * of the same name in `headers` takes precedence. Default: true.
@@ -41,7 +41,7 @@ export interface Transport {
   readonly timeouts: TimeoutOptions;
   readonly semaphore: Semaphore;
   readonly maxEventLength: number;
-  readonly limits: Partial<Limits>;
+  readonly limits: Partial<ContentLimits>;
   readonly sendsTrace: boolean;
 }
 

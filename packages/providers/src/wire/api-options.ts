@@ -1,7 +1,7 @@
 import { assertOptionNames, type OptionNames } from '@millrace/core';
 import { ProviderError } from '../contract/provider-error.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { ModelInfoOptions } from '../models/known-traits.ts';
+import type { ModelInfoOptions } from '../models/model-info.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 
 /** Options of every HTTP provider. They are read once, when the provider is created. */

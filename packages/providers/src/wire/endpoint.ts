@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelInfo } from '../contract/model-info.ts';
 import { fault } from '../errors/wire-fault.ts';
-import { modelInfo } from '../models/known-traits.ts';
+import { knownModelInfo } from '../models/known-traits.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
   type ApiOptions,
@@ -123,7 +123,7 @@ function azureBase(base: string): string {
 export function infoAt({ id, baseUrl, reportsCost }: Endpoint, options: ApiOptions): ModelInfo {
   const isKnownAddress = baseUrl === undefined || id.includes('@');
   const server = isKnownAddress ? id : serverId(id, options.baseUrl, baseUrl);
-  const info = modelInfo(server, options.model, options);
+  const info = knownModelInfo(server, options.model, options);
   return reportsCost ? { ...info, prices: 'reported' } : info;
 }
 

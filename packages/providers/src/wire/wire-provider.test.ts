@@ -62,7 +62,7 @@ test('a scripted provider describes the request itself and sends nothing', () =>
   const described = provider.describe?.(request);
   expect([described?.url, described?.body['maxOutputTokens']]).toEqual([undefined, 100]);
   expect(described?.body['items']).toMatchObject([{ kind: 'system' }, { kind: 'user' }]);
-  expect(provider.calls).toEqual([]);
+  expect(provider.requests).toEqual([]);
 });
 
 test('a provider with a concurrency limit describes the same request', () => {

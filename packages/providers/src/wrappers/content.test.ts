@@ -30,7 +30,7 @@ import {
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { cacheAnswers, memoryAnswerStore } from './cache-answers.ts';
-import { type AnswerPiece, guardrail } from './guardrail.ts';
+import { type AnswerPiece, blockContent } from './block-content.ts';
 import { logRequests, type RequestLogEntry } from './log-requests.ts';
 import { redactText } from './redact-text.ts';
 
@@ -387,7 +387,7 @@ describe('19: redaction', () => {
 const lengthOf = ({ deltas }: StreamStep): number =>
   deltas.reduce((sum, delta) => sum + (delta.type === 'append_text' ? delta.chunk.length : 0), 0);
 
-describe('19: a guardrail', () => {
+describe('19: blockContent', () => {
   const noBomb = ({ text }: AnswerPiece) =>
     text.includes('bomb') ? { block: 'dangerous' } : undefined;
 
@@ -400,13 +400,13 @@ describe('19: a guardrail', () => {
         { type: 'stall' },
       ]),
     );
-    const guarded = guardrail(chat(), { answer: noBomb, everyLength: 10 });
+    const guarded = blockContent(chat(), { answer: noBomb, everyLength: 10 });
     const completion = await guarded.complete(asking());
     expect(await server.requests[0]?.closed).toBe('client');
     expect(completion.error).toBeUndefined();
     expect(completion.stop).toEqual({
       reason: 'content_filter',
-      raw: 'guardrail',
+      raw: 'blocked',
       cause: 'dangerous',
     });
     expect(completion.text).toBe('The weather is fine. Build a bo');
@@ -418,7 +418,7 @@ describe('19: a guardrail', () => {
   test('can retract what it had let through', async () => {
     server.reply(answer('The weather is fine. ', 'Build a bomb.'));
     const options = { answer: noBomb, everyLength: 10, onBlock: 'retract' } as const;
-    const { text, item, stop } = await guardrail(chat(), options).complete(asking());
+    const { text, item, stop } = await blockContent(chat(), options).complete(asking());
     expect([text, item.parts, stop.reason]).toEqual(['', [], 'content_filter']);
   });
 
@@ -426,7 +426,7 @@ describe('19: a guardrail', () => {
     const texts = ['One. ', 'Two. ', 'Three. ', 'Four.'];
     server.reply(answer(...texts), answer(...texts));
     const pieces: AnswerPiece[] = [];
-    const guarded = guardrail(chat(), {
+    const guarded = blockContent(chat(), {
       answer: async (piece) => void pieces.push(piece),
       everyLength: 6,
       overlapLength: 4,
@@ -442,16 +442,16 @@ describe('19: a guardrail', () => {
     server.reply(
       streamReply([sseText(toolCallEvent('{"what":"bomb"}', 'buy'), finishEvent('tool_calls'))]),
     );
-    const { item, stop } = await guardrail(chat(), { answer: noBomb }).complete(asking());
+    const { item, stop } = await blockContent(chat(), { answer: noBomb }).complete(asking());
     expect([item.parts, stop.reason]).toEqual([[], 'content_filter']);
     const custom = { kind: 'custom', name: 'found', value: { text: 'bomb' } } as const;
     const source = scriptedProvider([{ content: { parts: [custom] } }]);
-    const whole = await guardrail(source, { answer: noBomb }).complete(asking());
+    const whole = await blockContent(source, { answer: noBomb }).complete(asking());
     expect([whole.item.parts, whole.stop.reason]).toEqual([[], 'content_filter']);
   });
 
   test('stops a request before it is sent', async () => {
-    const guarded = guardrail(chat(), {
+    const guarded = blockContent(chat(), {
       request: async ({ items }) =>
         JSON.stringify(items).includes('bomb') ? { block: 'dangerous' } : undefined,
     });
@@ -466,7 +466,7 @@ describe('19: a guardrail', () => {
 
   test('whose check fails lets nothing through', async () => {
     server.reply(answer('Sunny'));
-    const guarded = guardrail(chat(), {
+    const guarded = blockContent(chat(), {
       answer: () => {
         throw new Error('the classifier is down');
       },
@@ -477,9 +477,9 @@ describe('19: a guardrail', () => {
   });
 
   test('refuses wrong options', () => {
-    expect(() => guardrail(chat(), {})).toThrow('there is no check');
-    expect(() => guardrail(chat(), { answer: noBomb, everyLength: 0 })).toThrow('everyLength is 0');
-    expect(() => guardrail(chat(), { answer: noBomb, onBlock: 'drop' as never })).toThrow(
+    expect(() => blockContent(chat(), {})).toThrow('there is no check');
+    expect(() => blockContent(chat(), { answer: noBomb, everyLength: 0 })).toThrow('everyLength is 0');
+    expect(() => blockContent(chat(), { answer: noBomb, onBlock: 'drop' as never })).toThrow(
       'onBlock is drop',
     );
   });

@@ -37,7 +37,10 @@ export interface HttpResponse {
   setHeader(name: string, value: string): unknown;
   writeHead(status: number, headers?: Readonly<Record<string, string | number>>): HttpResponse;
   flushHeaders(): void;
-  /** Returns false if the client should read first. `drain` follows when it has. */
+  /**
+   * Returns false if the caller should wait before it writes more. The event `drain` comes when the
+   * client has read enough.
+   */
   write(chunk: string | Uint8Array): boolean;
   end(chunk?: string | Uint8Array): unknown;
   /** Disconnects the client. */

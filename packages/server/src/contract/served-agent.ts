@@ -166,7 +166,10 @@ export type UpdateSink = (update: Update) => void | Promise<void>;
 export interface OpenMessage extends AsyncDisposable {
   /** The message as of its start, or complete after it was closed. */
   readonly message: TaskMessage;
-  /** Writes one update. The server sets its index. */
+  /**
+   * Writes one update of this message. The server replaces `index` of the update by the index of
+   * the message.
+   */
   write(update: UpdateInput): Promise<void>;
   /** Closes the message with the written content, or with this content instead. */
   close(content?: Content): Promise<TaskMessage>;

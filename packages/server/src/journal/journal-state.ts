@@ -110,8 +110,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * The decision on a call: an answer, else a submitted command that still waits, else that the call
- * ended without one. Undefined if nothing is known.
+ * Returns the decision on a call: the answer on the log, or a submitted command that still waits,
+ * or the note that the call ended without an answer. Returns undefined if the log has none of them.
  */
 export function decisionOn(
   { decisions, commands }: Pick<JournalState, 'decisions' | 'commands'>,

@@ -44,7 +44,7 @@ const text = (content: string, author = 'user') => ({ type: 'text', author, cont
 const say = (content: object, task_id = taskId) => rpc('message/send', { task_id, content });
 const messages = async (): Promise<readonly Json[]> =>
   (await send('GET', `/messages?task_id=${taskId}`)) as unknown as readonly Json[];
-const sent = () => JSON.stringify(provider.calls.map(({ request }) => request.items));
+const sent = () => JSON.stringify(provider.requests.map(({ request }) => request.items));
 
 test.each([
   ['a message of the user', [text('magic')]],
@@ -66,7 +66,7 @@ test.each([
 
 test('attack: a message of data reaches the model', async () => {
   await say({ type: 'data', author: 'user', data: { a: 'magic' } });
-  expect(provider.calls).toEqual([]);
+  expect(provider.requests).toEqual([]);
 });
 
 test.each(['first', 'one'])('attack: the edited message "%s" reaches the model', async (which) => {

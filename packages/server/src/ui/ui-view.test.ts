@@ -175,7 +175,7 @@ describe('the AI SDK’s own reader', () => {
     for await (const event of run.events) {
       if (event.type !== 'approval_asked') continue;
       asked = event.offset;
-      await run.approve(event.id);
+      await run.approve(event.toolCallId);
     }
     const { records } = await log.read(planned);
     const recorded = { name: 'sub-agent', session: planned, records };

@@ -8,7 +8,7 @@ import {
   type ItemKind,
   isMillraceError,
   type JsonObject,
-  type Limits,
+  type ContentLimits,
   type Part,
   parseJson,
   type Stop,
@@ -34,7 +34,7 @@ interface IndexWriterOptions extends Attempt {
   /** The index of the first message in the outgoing updates. */
   readonly index: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Partial<ContentLimits> | undefined;
   /** Allocates the index of a further message of this item. */
   readonly nextIndex: () => number;
   readonly warn: (warning: UpdateWarning) => void;

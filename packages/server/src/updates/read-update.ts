@@ -1,4 +1,4 @@
-import { checkJson, defaultLimits, type ErrorPlace, MillraceError } from '@millrace/core';
+import { checkJson, defaultContentLimits, type ErrorPlace, MillraceError } from '@millrace/core';
 import type { z } from 'zod';
 import { type Update, updateSchema } from '../contract/message.ts';
 
@@ -13,7 +13,7 @@ export function readUpdate(input: unknown): Update {
 
 function parseUpdate(input: unknown): Update {
   // The depth is checked first, because the schema recurses as deep as the value.
-  const problem = checkJson(dropUndefined(input), defaultLimits);
+  const problem = checkJson(dropUndefined(input), defaultContentLimits);
   if (problem !== undefined) throw badUpdate(problem.path);
   const read = updateSchema.safeParse(withType(input));
   if (!read.success) throw badUpdate(pathOf(read.error));

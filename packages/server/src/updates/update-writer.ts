@@ -1,4 +1,4 @@
-import type { DraftRecord, Ids, Limits, Stop } from '@millrace/core';
+import type { DraftRecord, Ids, ContentLimits, Stop } from '@millrace/core';
 import type { Update } from '../contract/message.ts';
 import { IndexWriter } from './index-writer.ts';
 import { readUpdate, UpdateError } from './read-update.ts';
@@ -8,7 +8,7 @@ export interface UpdateWriterOptions {
   readonly turn: number;
   readonly attempt: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Partial<ContentLimits> | undefined;
   /** Maximum number of indexes in one answer. Default: 1024. */
   readonly maxIndexes?: number | undefined;
 }

@@ -7,7 +7,7 @@ import {
   holdStep,
   type Plan,
   requestStep,
-  type SettledItem,
+  type FinishedItem,
   submitStep,
 } from '@millrace/agent/steps';
 import {
@@ -75,7 +75,7 @@ async function runExclusively(agent: Agent, options: RunInActivityOptions): Prom
     await submitStep(agent, { session, command, key });
   }
   let { runId: currentRunId, startsTurn } = options;
-  let messages: readonly SettledItem[] = [];
+  let messages: readonly FinishedItem[] = [];
   let knownItems: number | undefined;
   let createdAt: number | undefined;
   for (let count = 1; ; count++) {
@@ -125,7 +125,7 @@ async function executePlan(
   if (plan.do === 'request') await requestStep(agent, { ...held, turn });
   else
     await Promise.all(
-      plan.calls.map(({ toolCallId }) =>
+      plan.toolCalls.map(({ toolCallId }) =>
         callStep(agent, { ...held, turn, attempt: plan.attempt, toolCallId }),
       ),
     );

@@ -113,7 +113,7 @@ temporalTest('the run of a workflow with tools streams to SSE clients of the tas
       stream.write(' and it works.');
     });
     const scripted = scriptedProvider([{ content: { parts: ['Let me see. ', call] } }]);
-    const isFirst = () => scripted.calls.length === 0;
+    const isFirst = () => scripted.requests.length === 0;
     const stream: Provider['stream'] = (...asked) => (isFirst() ? scripted : hand).stream(...asked);
     await withLocalWorker(stage, [], { provider: { ...scripted, stream } }, async () => {
       await task.send('Is it there?');
@@ -139,7 +139,7 @@ temporalTest('a client stops, approves and continues the task like any other', (
     const script: ScriptEntry[] = [{ content: { parts: [call] } }, stalled, 'Back again.'];
     await withLocalWorker(stage, script, { approve: () => 'ask' }, async () => {
       await task.send('Look.');
-      await task.until(({ approvals }) => approvals.length === 1);
+      await task.until(({ pendingApprovals }) => pendingApprovals.length === 1);
       await task.approve(toolCallId('c1'));
       await task.until((now) => answerOf(now).startsWith('One'));
       await task.stop('enough');

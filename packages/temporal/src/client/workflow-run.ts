@@ -1,7 +1,7 @@
 import {
   AgentError,
   type ApproveOptions,
-  type ClientResult,
+  type ClientToolResult,
   type DenyOptions,
   type InputOfCall,
   type PendingApproval,
@@ -133,7 +133,7 @@ export class WorkflowRun implements Run {
 
   async provideToolResult(
     call: string | PendingToolCall,
-    result: ClientResult<unknown>,
+    result: ClientToolResult<unknown>,
   ): Promise<void> {
     const { log, session, wake } = this.#options;
     await submitToolResult(log, session, { command: toolOutputCommand(call, result) });

@@ -4,7 +4,7 @@ import type {
   CommandStepResult,
   RequestStepResult,
   RunEnd,
-  SettledItem,
+  FinishedItem,
 } from '@millrace/agent/steps';
 import type { JsonObject, ToolCallId } from '@millrace/core';
 
@@ -85,5 +85,5 @@ export interface AutoSendInput {
 export interface SentAnswer extends Pick<RunEnd, 'stop' | 'text' | 'usage' | 'error'> {
   readonly session: string;
   /** The new items of the transcript. */
-  readonly messages: readonly SettledItem[];
+  readonly messages: readonly FinishedItem[];
 }

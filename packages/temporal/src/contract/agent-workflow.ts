@@ -1,4 +1,4 @@
-import type { Plan, RunEnd, SettledItem } from '@millrace/agent/steps';
+import type { Plan, RunEnd, FinishedItem } from '@millrace/agent/steps';
 import type { JsonObject, Stop, Usage } from '@millrace/core';
 
 /** Input of an agent workflow. */
@@ -69,14 +69,14 @@ export interface TranscriptAnswer {
   readonly session: string;
   /** Index of the first of these items in the session. Earlier items are on the log. */
   readonly first: number;
-  readonly items: readonly SettledItem[];
+  readonly items: readonly FinishedItem[];
 }
 
 /** Result of the query `state`. */
 export interface StateAnswer {
   readonly session: string;
   readonly agent: string;
-  readonly doing: 'idle' | 'advance' | 'request' | 'calls' | 'wait';
+  readonly doing: 'idle' | 'advance' | 'request' | 'tool_calls' | 'wait';
   readonly turn: number | undefined;
   /** Ids of the tool calls that wait for an approval. */
   readonly asked: readonly string[];
@@ -101,10 +101,10 @@ export interface AgentSessionOptions extends AgentWorkflowOptions {
 /** A plan to send a model request. */
 export type RequestPlan = Extract<Plan, { do: 'request' }>;
 /** A plan to run the tool calls of a turn. */
-export type CallsPlan = Extract<Plan, { do: 'calls' }>;
+export type ToolCallsPlan = Extract<Plan, { do: 'tool_calls' }>;
 
 /** Called with the next plan before it is executed. */
-export type OnPlan = (plan: RequestPlan | CallsPlan) => Promise<void>;
+export type OnPlan = (plan: RequestPlan | ToolCallsPlan) => Promise<void>;
 
 /** Options of `AgentSession.run`. */
 export interface RunSessionOptions {

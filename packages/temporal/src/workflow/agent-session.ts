@@ -5,7 +5,7 @@ import type { MillraceActivities } from '../contract/activities.ts';
 import type {
   AdvanceSessionOptions,
   AgentSessionOptions,
-  CallsPlan,
+  ToolCallsPlan,
   ContinuationState,
   OnPlan,
   RequestPlan,
@@ -102,7 +102,7 @@ export class AgentSession {
 
   get state(): StateAnswer {
     const { session } = this;
-    const isWaiting = this.#doing === 'calls' && this.#pendingApprovals.size > 0;
+    const isWaiting = this.#doing === 'tool_calls' && this.#pendingApprovals.size > 0;
     return {
       ...{ session, agent: this.#agent, doing: isWaiting ? 'wait' : this.#doing },
       ...{ turn: this.#turn, asked: [...this.#pendingApprovals], isStopping: this.#isAborted },
@@ -196,7 +196,7 @@ export class AgentSession {
       if (plan.do === 'idle') return undefined;
       await onPlan(plan);
       if (plan.do === 'request') await this.request(plan);
-      else await this.calls(plan);
+      else await this.toolCalls(plan);
     }
   }
 
@@ -248,21 +248,21 @@ export class AgentSession {
    * Runs the calls of a turn in parallel, one activity each. Calls that need an approval wait for
    * it.
    */
-  async calls(plan: CallsPlan): Promise<void> {
-    this.#doing = 'calls';
+  async toolCalls(plan: ToolCallsPlan): Promise<void> {
+    this.#doing = 'tool_calls';
     this.#pendingApprovals = new Set(
-      plan.calls.flatMap(({ isAsked, toolCallId }) => (isAsked ? toolCallId : [])),
+      plan.toolCalls.flatMap(({ needsApproval, toolCallId }) => (needsApproval ? toolCallId : [])),
     );
     const gate = new Semaphore(plan.maxParallel);
     await this.#cancellable(async () => {
-      await Promise.all(plan.calls.map((call) => this.#runCall(plan, call.toolCallId, gate)));
+      await Promise.all(plan.toolCalls.map((call) => this.#runCall(plan, call.toolCallId, gate)));
     });
     this.#pendingApprovals = new Set();
   }
 
   async #runCall(
-    { turn, attempt }: CallsPlan,
-    toolCallId: CallsPlan['calls'][number]['toolCallId'],
+    { turn, attempt }: ToolCallsPlan,
+    toolCallId: ToolCallsPlan['toolCalls'][number]['toolCallId'],
     gate: Semaphore,
   ): Promise<void> {
     const call = { ...this.#leaseInput, turn, attempt, toolCallId };

@@ -355,7 +355,7 @@ temporalTest('custom workflows: turn by turn', async () => {
       ...{ taskQueue, workflowId: 'stepping', args: ['weather', 'Look.'] },
     });
     record(handle);
-    expect(await handle.result()).toEqual(['request', 'calls', 'request', 'done', 'Fine.']);
+    expect(await handle.result()).toEqual(['request', 'tool_calls', 'request', 'done', 'Fine.']);
   });
 });
 

@@ -39,7 +39,7 @@ async function answerAll(
     continueAsNew<typeof agentWorkflow>({ agent, session, options, carried: given }),
   );
   let end = await agentSession.run({ onPlan });
-  while (await hasMoreToAnswer(agentSession, end?.isAsked ?? false, options.idleMs ?? 0))
+  while (await hasMoreToAnswer(agentSession, end?.hasMoreInput ?? false, options.idleMs ?? 0))
     end = (await agentSession.run({ onPlan, ifAsked: true })) ?? end;
   const { stop = { reason: 'unknown' }, text = '', usage = noUsage } = end ?? {};
   const { value, valueAt, error } = end ?? {};
@@ -52,11 +52,11 @@ async function answerAll(
  */
 async function hasMoreToAnswer(
   agentSession: AgentSession,
-  isAsked: boolean,
+  hasMoreInput: boolean,
   idleMs: number,
 ): Promise<boolean> {
   await condition(allHandlersFinished);
-  if (isAsked || agentSession.hasNewCommands) return true;
+  if (hasMoreInput || agentSession.hasNewCommands) return true;
   if (idleMs === 0 || !(await condition(() => agentSession.hasNewCommands, idleMs))) return false;
   await condition(allHandlersFinished);
   return true;

@@ -2,7 +2,7 @@ import type { Plan, RequestStepResult } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { SentAnswer } from '../contract/activities.ts';
-import type { AgentWorkflowOptions, CallsPlan, RequestPlan } from '../contract/agent-workflow.ts';
+import type { AgentWorkflowOptions, ToolCallsPlan, RequestPlan } from '../contract/agent-workflow.ts';
 import { activitiesFor, assertPayloadSize } from './activities.ts';
 import type { AgentSession } from './agent-session.ts';
 import { Lock } from './concurrency.ts';
@@ -58,8 +58,8 @@ export function runTurn(
 }
 
 /** Executes the tool calls of a plan in parallel, one activity each. */
-export function runTools(session: AgentSession, plan: CallsPlan): Promise<void> {
-  return session.calls(plan);
+export function runTools(session: AgentSession, plan: ToolCallsPlan): Promise<void> {
+  return session.toolCalls(plan);
 }
 
 export type { Plan };

@@ -5,7 +5,7 @@ export type {
   AgentWorkflowInput,
   AgentWorkflowOptions,
   AgentWorkflowResult,
-  CallsPlan,
+  ToolCallsPlan,
   ContinuationState,
   OnPlan,
   RequestPlan,

@@ -1,4 +1,4 @@
-import type { SettledItem } from '@millrace/agent/steps';
+import type { FinishedItem } from '@millrace/agent/steps';
 import { type JsonObject, sessionId } from '@millrace/core';
 import { sleep, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { OwnerInput } from '../contract/activities.ts';
@@ -12,17 +12,17 @@ const maxLength = 512 * 1024;
  * references.
  */
 export class SettledItems {
-  readonly #items: SettledItem[] = [];
+  readonly #items: FinishedItem[] = [];
   /** Items before this index are references. */
   #firstValue = 0;
   #length = 0;
 
-  get items(): readonly SettledItem[] {
+  get items(): readonly FinishedItem[] {
     return this.#items;
   }
 
   /** Adds items, which the session's log contains up to `through`. */
-  add(items: readonly SettledItem[], session: string, through: number): void {
+  add(items: readonly FinishedItem[], session: string, through: number): void {
     this.#items.push(...items);
     for (const one of items) this.#length += lengthOf(one);
     for (; this.#length > maxLength; this.#firstValue++) this.#refer(session, through);
@@ -38,7 +38,7 @@ export class SettledItems {
   }
 }
 
-function lengthOf(one: SettledItem): number {
+function lengthOf(one: FinishedItem): number {
   return one.by === 'value' ? JSON.stringify(one.item).length : 0;
 }
 

@@ -21,7 +21,7 @@ const database = {
 
 test('the tool has no effects and may be replayed', () => {
   const { tool } = askedWith('yes');
-  expect(tool).toMatchObject({ name: 'ask_user', effects: 'none', replay: 'safe' });
+  expect(tool).toMatchObject({ name: 'ask_user', effects: 'none', afterCrash: 'repeat' });
   expect(tool.timeoutMs).toBeUndefined();
   expect(tool.inputSchema).toMatchObject({ type: 'object', required: ['question'] });
 });

@@ -71,7 +71,7 @@ export function askUserTool({
     description,
     input,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     summarize: ({ question }) => `Ask: ${question.split('\n')[0]?.slice(0, 200)}`,
     execute: async ({ question, options = [], multiple = false }, { signal }) => {
       signal.throwIfAborted();

@@ -4,7 +4,7 @@ import { AgentError, type Tool } from '@millrace/agent';
 export interface McpOptions {
   /**
    * Whether to trust the annotations of the server: a read-only tool gets `effects: 'none'` and
-   * `replay: 'safe'`, an idempotent tool gets `replay: 'safe'`. Use it only for servers that you
+   * `afterCrash: 'repeat'`, an idempotent tool gets `afterCrash: 'repeat'`. Use it only for servers that you
    * trust completely. Default: false.
    */
   readonly trustAnnotations?: boolean | undefined;

@@ -320,6 +320,6 @@ test('concurrent edits of one file are all applied', async () => {
 
 test('the tool declares its name, effects and summary', () => {
   const tool = editTool(createWorkspace({ root }));
-  expect(tool).toMatchObject({ name: 'edit', effects: 'external', replay: 'never' });
+  expect(tool).toMatchObject({ name: 'edit', effects: 'external', afterCrash: 'fail' });
   expect(tool.summarize({ path: 'a', edits: [{}, {}] })).toBe('Edit a (2 changes)');
 });

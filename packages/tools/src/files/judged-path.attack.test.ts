@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAgent, type PendingCall, type Tool } from '@millrace/agent';
+import { createAgent, type CheckedToolCall, type Tool } from '@millrace/agent';
 import { type JsonObject, type Part, toolCallId, toolCallPart } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -65,7 +65,7 @@ async function attack({ call: [name, input], rules = [], flip: change }: Attack)
   const policy = permissionPolicy({ root: workspace.root, rules });
   const byPolicy = approveByPolicy(policy, workspace);
   let isFlipped = false;
-  const approve = async (pending: PendingCall) => {
+  const approve = async (pending: CheckedToolCall) => {
     const ruling = await byPolicy(pending);
     if (!isFlipped) change();
     isFlipped = true;
@@ -78,7 +78,7 @@ async function attack({ call: [name, input], rules = [], flip: change }: Attack)
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
     asked++;
-    await run.approve(event.id);
+    await run.approve(event.toolCallId);
   }
   const parts = (await run.result).items.flatMap((item): readonly Part[] => item.parts);
   const [result] = parts.filter((part) => part.kind === 'tool_result');

@@ -35,7 +35,7 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
     description,
     input,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     summarize: ({ path = '.' }) => `List ${path}`,
     execute: async ({ path = '.' }, { judged }) => {
       const bound = workspace.boundTo(judged);

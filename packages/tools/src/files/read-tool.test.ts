@@ -225,7 +225,7 @@ describe.runIf(process.platform === 'linux')('a file that the system generates',
 
 test('the tool has no effects, may be replayed, and refuses an invalid range', async () => {
   const tool = readTool(createWorkspace({ root }));
-  expect(tool).toMatchObject({ name: 'read', effects: 'none', replay: 'safe' });
+  expect(tool).toMatchObject({ name: 'read', effects: 'none', afterCrash: 'repeat' });
   expect(tool.summarize({ path: 'a', offset: 3 })).toBe('Read a from line 3');
   for (const range of [{ offset: 0 }, { offset: 1.5 }, { limit: 0 }, { limit: 1e9 }]) {
     expect(await tool.validate({ path: 'a', ...range })).toMatchObject({ ok: false });

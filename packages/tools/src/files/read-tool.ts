@@ -42,7 +42,7 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     description,
     input,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     // Larger than the longest result of `readLines`, so the agent never clips away the note on how
     // to continue.
     maxOutputLength: 120_000,

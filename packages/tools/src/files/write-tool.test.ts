@@ -57,6 +57,6 @@ test('of many concurrent writes, one is complete', async () => {
 
 test('the tool declares its name, effects and summary', () => {
   const tool = writeTool(createWorkspace({ root }));
-  expect(tool).toMatchObject({ name: 'write', effects: 'external', replay: 'never' });
+  expect(tool).toMatchObject({ name: 'write', effects: 'external', afterCrash: 'fail' });
   expect(tool.summarize({ path: 'a', content: 'x\ny\n' })).toBe('Write a (2 lines)');
 });

@@ -47,7 +47,7 @@ describe('tools', () => {
       description: 'Says it again',
       inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
       effects: 'external',
-      replay: 'never',
+      afterCrash: 'fail',
       retries: 0,
       startsSession: false,
       maxOutputLength: 30_000,
@@ -91,11 +91,11 @@ describe('tools', () => {
     ]);
     const effects = (server: typeof wary) =>
       ['read', 'set', 'echo'].map((name) => {
-        const { effects, replay } = toolOf(server, name);
-        return `${effects} ${replay}`;
+        const { effects, afterCrash } = toolOf(server, name);
+        return `${effects} ${afterCrash}`;
       });
-    expect(effects(wary)).toEqual(['external never', 'external never', 'external never']);
-    expect(effects(trusting)).toEqual(['none safe', 'external safe', 'external never']);
+    expect(effects(wary)).toEqual(['external fail', 'external fail', 'external fail']);
+    expect(effects(trusting)).toEqual(['none repeat', 'external repeat', 'external fail']);
   });
 
   test('with unusual names get valid names, and are called by their own', async () => {

@@ -82,7 +82,7 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
     description: clip(about, settings.maxDescriptionLength),
     inputSchema: tool.inputSchema as JsonObject,
     effects: readOnlyHint ? 'none' : 'external',
-    replay: readOnlyHint || idempotentHint ? 'safe' : 'never',
+    afterCrash: readOnlyHint || idempotentHint ? 'repeat' : 'fail',
     timeoutMs: Math.min(settings.totalTimeoutMs + marginMs, 2 ** 31 - 1),
     maxOutputLength: settings.maxOutputLength,
     retries: 0,

@@ -75,7 +75,7 @@ export function memoryTool(options: MemoryToolOptions): DefinedTool<string, Memo
     description,
     input,
     effects: 'external',
-    replay: 'safe',
+    afterCrash: 'repeat',
     summarize: ({ action, text }) => `${titles[action]}: ${text.split('\n')[0]?.slice(0, 200)}`,
     execute: async ({ action, text }, context) => {
       const scope = scopeOf(options.scope, context);

@@ -80,7 +80,7 @@ test('the retrieval tool returns passages with their documents, the best first',
   ];
   await addDocuments(documents, { store, embed, scope: 'handbook' });
   const tool = retrievalTool({ store, embed, scope: 'handbook', limit: 1 });
-  expect(tool).toMatchObject({ name: 'search_documents', effects: 'none', replay: 'safe' });
+  expect(tool).toMatchObject({ name: 'search_documents', effects: 'none', afterCrash: 'repeat' });
   const found = await runTool(tool, { query: 'When is my refund here?' });
   expect(found.text).toBe(`[1] returns.md\n${documents[0]?.text}`);
   await addDocuments([{ id: 'returns.md', text: '  ' }], { store, embed, scope: 'handbook' });

@@ -49,7 +49,7 @@ export function retrievalTool(options: RetrievalToolOptions): DefinedTool<string
     description,
     input,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     summarize: ({ query }) => `Search: ${query.split('\n')[0]?.slice(0, 200)}`,
     execute: async ({ query }, context) =>
       passagesAsOutput(await search(scopeOf(options.scope, context), query, context.signal)),

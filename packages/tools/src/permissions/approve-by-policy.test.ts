@@ -81,8 +81,8 @@ test('a lasting approval covers only the same command or path', async () => {
   const asked: string[] = [];
   for await (const event of run.events) {
     if (event.type !== 'approval_asked') continue;
-    asked.push(event.id);
-    await run.approve(event.id, { until: 'session' });
+    asked.push(event.toolCallId);
+    await run.approve(event.toolCallId, { until: 'session' });
   }
   expect(asked).toEqual(['c0', 'c2', 'c3', 'c5']);
 });

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -34,9 +34,9 @@ export function approveByPolicy(
   policy: PermissionPolicy,
   workspace: Pick<Workspace, 'root' | 'resolve'>,
   { lasting = 'exact' }: ApproveByPolicyOptions = {},
-): (call: PendingCall) => Promise<ApprovalDecision> {
+): (call: CheckedToolCall) => Promise<ApprovalDecision> {
   const decide = async (
-    { tool: called }: PendingCall,
+    { tool: called }: CheckedToolCall,
     call: PolicyCall,
   ): Promise<Exclude<ApprovalDecision, string>> => {
     const { input } = call;

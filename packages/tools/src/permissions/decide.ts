@@ -1,3 +1,4 @@
+import type { Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
@@ -8,7 +9,7 @@ import {
   matchesCommand,
   mayMatchCommand,
 } from './match-command.ts';
-import type { CompiledRule, Decision } from './permission-rule.ts';
+import type { CompiledRule } from './permission-rule.ts';
 import { globNames, type Protection, readProtection, writeProtection } from './protected-paths.ts';
 import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
@@ -369,7 +370,7 @@ function folderPrefix(path: string): string {
 
 /** A decision of the policy and the reason for it. */
 export interface PolicyDecision {
-  readonly decision: Decision;
+  readonly decision: Approval;
   readonly reason: string;
   /**
    * What the caller must still check, because the policy does not look at files: where the paths

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { AgentError } from '@millrace/agent';
+import { AgentError, type Approval } from '@millrace/agent';
 import type { OptionNames } from '@millrace/core';
 import { assertKnownOptions } from '../known-options.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
@@ -11,7 +11,7 @@ import {
   type PolicyDecision,
   pathOf,
 } from './decide.ts';
-import { compileRule, type Decision, type PermissionRule } from './permission-rule.ts';
+import { compileRule, type PermissionRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
 import { isPathKind, type ToolKind, toolKindOf } from './tool-kinds.ts';
@@ -65,7 +65,7 @@ export interface PermissionPolicy extends PolicyData {
    * Returns a rule for exactly the path or the command of a call, or for the tool if the call has
    * neither.
    */
-  ruleFor(call: PolicyCall, decision: Decision): PermissionRule;
+  ruleFor(call: PolicyCall, decision: Approval): PermissionRule;
   /** Whether tools may read a path, or search everything below it, without asking. */
   mayRead(path: ReadPath): boolean;
   /** Paths that a tool must not see, for the `exclude` option of the search tools. */
@@ -143,7 +143,7 @@ function withRule(
 
 function narrowestRule(
   call: PolicyCall,
-  decision: Decision,
+  decision: Approval,
   kind: ToolKind,
   root: string,
 ): PermissionRule {

@@ -1,10 +1,7 @@
-import { AgentError } from '@millrace/agent';
+import { AgentError, type Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
 import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { splitCommand } from './split-command.ts';
-
-/** What happens with a call: it runs, the user is asked, or it is refused. */
-export type Decision = 'allow' | 'ask' | 'deny';
 
 /** What to do with certain tool calls. A rule matches a call if all its fields match. */
 export interface PermissionRule {
@@ -22,7 +19,7 @@ export interface PermissionRule {
    * beginning. Default: false.
    */
   readonly exact?: boolean | undefined;
-  readonly decision: Decision;
+  readonly decision: Approval;
   /**
    * Whether the rule gives way: it does not apply where another rule asks, nor to files inside
    * `.git`. Used for broad approvals. Default: false.

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { SandboxProblem } from '../contract/sandbox.ts';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { commandOf } from '../permissions/decide.ts';
@@ -17,7 +17,7 @@ const confinedTool = 'bash';
  */
 export const sandboxRuleNames = { network: 'bash+network', outside: 'bash+outside' } as const;
 
-type Approve = (call: PendingCall) => Promise<ApprovalDecision>;
+type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
 
 /**
  * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because
@@ -92,7 +92,7 @@ export function approveUnconfined(
 }
 
 /** Tells whether a command is allowed without any rule that allows it. */
-async function isFreeReading(policy: PermissionPolicy, pending: PendingCall): Promise<boolean> {
+async function isFreeReading(policy: PermissionPolicy, pending: CheckedToolCall): Promise<boolean> {
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
   const strict = permissionPolicy({
     ...policy,
@@ -114,7 +114,7 @@ const leavingReasons = {
  */
 async function decideOnLeaving(
   policy: PermissionPolicy,
-  pending: PendingCall,
+  pending: CheckedToolCall,
   more: keyof typeof sandboxRuleNames,
   why: string,
 ): Promise<ApprovalDecision> {

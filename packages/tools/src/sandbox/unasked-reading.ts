@@ -23,7 +23,9 @@ export interface UnaskedReading {
    * `placeOf`, so that it runs in no other way. Returns false if somebody has to approve it.
    */
   allow(call: PolicyCall, toolCallId: string): Promise<boolean>;
-  /** Decides where a call runs. Call it right before the command starts. */
+  /**
+   * Decides how the sandbox confines a tool call. Use this method right before the command starts.
+   */
   placeOf(call: PolicyCall, toolCallId: string): Promise<ReadingPlace>;
 }
 

@@ -18,7 +18,7 @@ const byName = async (pattern: string, path = '.') =>
 
 test('glob has no effects and may be replayed', () => {
   const tool = globTool({ workspace: createWorkspace({ root }) });
-  expect(tool).toMatchObject({ name: 'glob', effects: 'none', replay: 'safe' });
+  expect(tool).toMatchObject({ name: 'glob', effects: 'none', afterCrash: 'repeat' });
 });
 
 describe('glob', () => {

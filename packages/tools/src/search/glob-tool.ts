@@ -49,7 +49,7 @@ export function globTool(
     description,
     input: schema,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     maxOutputLength: settings.maxOutputLength,
     summarize: ({ pattern, path }) => `Find files ${pattern} in ${path}`,
     execute,

@@ -21,7 +21,7 @@ const grep = (
 ) => runTool(tool(options), { ...input } as never);
 
 test('grep has no effects and may be replayed', () => {
-  expect(tool()).toMatchObject({ name: 'grep', effects: 'none', replay: 'safe' });
+  expect(tool()).toMatchObject({ name: 'grep', effects: 'none', afterCrash: 'repeat' });
 });
 
 describe('grep', () => {

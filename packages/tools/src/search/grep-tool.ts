@@ -83,7 +83,7 @@ export function grepTool(
     description,
     input: schema,
     effects: 'none',
-    replay: 'safe',
+    afterCrash: 'repeat',
     maxOutputLength,
     summarize: ({ pattern, path }) => `Search for ${pattern} in ${path}`,
     execute,

@@ -22,7 +22,7 @@ const bash = (command: string, options: Partial<BashToolOptions> = {}) =>
   runTool(tool(options), { command });
 
 test('bash has effects, is not replayed, and its summary starts with the command', () => {
-  expect(tool()).toMatchObject({ name: 'bash', effects: 'external', replay: 'never' });
+  expect(tool()).toMatchObject({ name: 'bash', effects: 'external', afterCrash: 'fail' });
   const summary = tool().summarize({ command: 'rm -rf x', description: 'Tidies up' });
   expect(summary).toBe('rm -rf x  # Tidies up');
 });

@@ -118,7 +118,7 @@ export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInpu
 Each call starts a new shell: cd and variables do not persist. Background processes are stopped when the command ends.${about ?? ''}`,
     input: schemaOf(settings),
     effects: 'external',
-    replay: 'never',
+    afterCrash: 'fail',
     answers: settings.answers,
     maxOutputLength: settings.maxOutputLength,
     // The command itself comes first, because the description by the model may be wrong.

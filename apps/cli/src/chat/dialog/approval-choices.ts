@@ -72,7 +72,10 @@ function isAllFiles({ path, exact }: PermissionRule): boolean {
   return path === '**' && !exact;
 }
 
-/** A permanent rule allows less than a session rule: for files, only the requested path. */
+/**
+ * Returns the rule for a permanent answer. A rule for all files becomes a rule for the requested
+ * path alone. Other rules stay the same.
+ */
 export function alwaysRule(
   rule: PermissionRule,
   { name: tool, input }: Pick<PendingApproval, 'name' | 'input'>,

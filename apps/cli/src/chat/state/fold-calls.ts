@@ -15,7 +15,7 @@ import {
 } from './tool-card.ts';
 import { addLength, beginPart } from './usage-stats.ts';
 
-type CallEvent = Extract<AgentEvent, { readonly id: ToolCard['id'] }>;
+type CallEvent = Extract<AgentEvent, { readonly toolCallId: ToolCard['id'] }>;
 
 /** Folds the events of tool calls, from the first argument character to the result. */
 export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
@@ -55,10 +55,10 @@ export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
 
 function changeCard(
   state: ChatState,
-  { id }: Pick<CallEvent, 'id'>,
+  { toolCallId }: Pick<CallEvent, 'toolCallId'>,
   make: (card: ToolCard) => ToolCard,
 ): ChatState {
-  const entry = callEntry(state, id);
+  const entry = callEntry(state, toolCallId);
   if (entry === undefined) return state;
   return replaceEntry(state, entry, { ...entry, card: make(entry.card) });
 }
@@ -66,9 +66,9 @@ function changeCard(
 /** Calls that did not run because of a stop are reported together at the end of their turn. */
 function rejectCall(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatState {
   // The call ran and is already printed.
-  if (state.printedCalls.has(event.id)) return state;
+  if (state.printedCalls.has(event.toolCallId)) return state;
   const known = ensureCall(state, event);
-  const entry = callEntry(known, event.id);
+  const entry = callEntry(known, event.toolCallId);
   if (entry === undefined || isOver(entry.card)) return state;
   const isUnplaced = entry.isUnplaced || event.code === 'aborted';
   return replaceEntry(known, entry, {
@@ -79,7 +79,7 @@ function rejectCall(state: ChatState, event: EventOf<'tool_call_rejected'>): Cha
 }
 
 function startCall(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
-  const { id, name, partId, turn, attempt, itemId, time } = event;
+  const { toolCallId: id, name, partId, turn, attempt, itemId, time } = event;
   // A summary has no tools, even if its model writes a call.
   if (state.items.get(itemId) === 'context') return state;
   const card = newCard(id, name, 'writing');
@@ -89,15 +89,15 @@ function startCall(state: ChatState, event: EventOf<'tool_call_started'>): ChatS
 
 /** Adds a call that was made before the known events: in a settled turn, or before a restart. */
 function ensureCall(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
-  if (callEntry(state, event.id) !== undefined) return state;
-  const { id, name, turn, attempt } = event;
+  if (callEntry(state, event.toolCallId) !== undefined) return state;
+  const { toolCallId: id, name, turn, attempt } = event;
   const card = newCard(id, name, 'ready');
   const place = { at: { turn, attempt }, partId: undefined };
   return withEntry(state, { kind: 'call', ...place, card, isUnplaced: true });
 }
 
 function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
-  const { session, id, name, reason, rule, judged } = event;
+  const { session, toolCallId: id, name, reason, rule, judged } = event;
   const others = state.approvals.filter((one) => one.id !== id);
   if (event.from !== undefined) {
     const { agents, toolCallId: of, input } = event.from;
@@ -135,14 +135,17 @@ function answerApproval(state: ChatState, event: EventOf<'approval_answered'>): 
 /** An answer for the session applies to all requests with the same rule. */
 function withSessionRule(
   { approvals, sessionRules }: ChatState,
-  { id, decision, until }: EventOf<'approval_answered'>,
+  { toolCallId: id, decision, until }: EventOf<'approval_answered'>,
 ): ChatState['sessionRules'] {
   const rule = approvals.find((one) => one.id === id)?.rule;
   const lasts = decision === 'allow' && until === 'session' && rule !== undefined;
   return lasts ? [...sessionRules.filter((one) => one !== rule), rule] : sessionRules;
 }
 
-function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatState {
+function withoutApproval(
+  state: ChatState,
+  { toolCallId: id }: Pick<CallEvent, 'toolCallId'>,
+): ChatState {
   const isOver = (one: PendingApproval) => one.id === id || one.of === id;
   if (!state.approvals.some(isOver)) return state;
   return { ...state, approvals: state.approvals.filter((one) => !isOver(one)) };
@@ -159,7 +162,7 @@ function finishExecution(before: ChatState, event: EventOf<'tool_execution_finis
   const state = isOpen ? before : withoutApproval(before, event);
   if (event.outcome !== 'discarded')
     return changeCard(state, event, (card) => finishCard(card, event, state.isStopping));
-  const entry = callEntry(state, event.id);
+  const entry = callEntry(state, event.toolCallId);
   return entry === undefined
     ? state
     : { ...state, entries: state.entries.filter((one) => one !== entry) };
@@ -168,5 +171,5 @@ function finishExecution(before: ChatState, event: EventOf<'tool_execution_finis
 function addResult(state: ChatState, part: Parameters<typeof withResult>[1]): ChatState {
   const card = callEntry(state, part.toolCallId)?.card;
   if (card === undefined || card.phase === 'rejected' || card.phase === 'unstarted') return state;
-  return changeCard(state, { id: part.toolCallId }, (one) => withResult(one, part));
+  return changeCard(state, part, (one) => withResult(one, part));
 }

@@ -155,7 +155,7 @@ function replacePart(
 function retractPart(state: ChatState, event: EventOf<'part_retracted'>): ChatState {
   const entry = partEntry(state, event.partId);
   if (entry !== undefined) return retractEntry(state, entry, event.reason);
-  if (event.id !== undefined || !state.printed.has(event.partId)) return state;
+  if (event.toolCallId !== undefined || !state.printed.has(event.partId)) return state;
   const at = { turn: event.turn, attempt: event.attempt };
   return withNote(state, at, note('mark', `⌫ retracted: ${event.reason}`));
 }

@@ -65,8 +65,10 @@ export class FactIndex {
   #noteCall(event: AgentEvent): boolean {
     if (event.type === 'aborted') return this.#noteStop();
     const facts = callFactsOf(event);
-    if (facts === undefined || !('id' in event) || event.id === undefined) return false;
-    this.#calls.set(event.id, { ...this.#calls.get(event.id), ...facts });
+    if (facts === undefined || !('toolCallId' in event)) return false;
+    const { toolCallId } = event;
+    if (toolCallId === undefined) return false;
+    this.#calls.set(toolCallId, { ...this.#calls.get(toolCallId), ...facts });
     return true;
   }
 
@@ -125,7 +127,10 @@ export interface CallFacts {
   };
 }
 
-/** Returns the facts that an event adds; undefined if the event is not about a call. */
+/**
+ * Returns what an event tells about a tool call. Returns undefined if the event changes nothing
+ * that is shown about a call.
+ */
 function callFactsOf(event: AgentEvent): CallFacts | undefined {
   switch (event.type) {
     case 'tool_execution_started': {

@@ -50,7 +50,10 @@ export class Playback {
     this.#next();
   }
 
-  /** Changes the speed at the current position, also between two records. */
+  /**
+   * Changes the speed. Playback continues at the current position, even if this position is between
+   * two records.
+   */
   setSpeed(speed: Speed): void {
     const position = this.#position();
     this.#speed = speed;

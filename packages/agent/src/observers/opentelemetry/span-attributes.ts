@@ -115,7 +115,7 @@ export class TracedContent {
       case 'reasoning_delta':
         return this.#add(event.partId, 'reasoning', event.text);
       case 'tool_call_ready': {
-        const { partId, id, name, input } = event;
+        const { partId, toolCallId: id, name, input } = event;
         const text = JSON.stringify(input);
         const isShort = text.length <= maxLength;
         const args = isShort ? input : clip(text);

@@ -69,7 +69,7 @@ const run = isNew ? boss.run('Pay 5.', { session }) : boss.resume(session);
 const answer = async () => {
   if (isNew)
     for await (const event of run.events)
-      if (event.type === 'approval_asked') await run.approve(event.id);
+      if (event.type === 'approval_asked') await run.approve(event.toolCallId);
   for await (const { records } of log.follow(session))
     for (const { fact } of records)
       if (fact?.type === 'approval_asked') await run.approve(fact.toolCallId);

@@ -13,9 +13,9 @@ import { call } from '../model-script.ts';
 // is a line in a file. Usage: run-worker.ts <file or URL of the log> <lines>.
 const [path = '', lines = ''] = process.argv.slice(2);
 
-const effect = (name: string, replay: 'safe' | 'never') =>
+const effect = (name: string, afterCrash: 'repeat' | 'fail') =>
   defineTool({
-    ...{ name, description: name, input: z.object({}), replay },
+    ...{ name, description: name, input: z.object({}), afterCrash },
     execute: async (_input, { idempotencyKey }) => {
       await sleep(30);
       appendFileSync(lines, `${name} ${idempotencyKey}\n`);
@@ -34,7 +34,7 @@ const reply: ScriptEntry = ({ items }) => {
 
 const log = path.startsWith('postgres:') ? postgresLog({ url: path }) : sqliteLog({ path });
 const agent = createAgent({
-  ...{ name: 'desk', log, tools: [effect('note', 'safe'), effect('pay', 'never')] },
+  ...{ name: 'desk', log, tools: [effect('note', 'repeat'), effect('pay', 'fail')] },
   onInterrupted: 'retry',
   provider: scriptedProvider(
     Array.from({ length: 1000 }, () => reply),

@@ -17,7 +17,7 @@ import type {
   ReadOptions,
   RestoreOptions,
   SubmitResult,
-  SubmittedCommand,
+  FoundCommand,
 } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';
@@ -110,7 +110,7 @@ export class ReferenceLog implements Log {
     return produce(() => this.#open(), { ...admission });
   }
 
-  async findCommand(session: SessionId, key: string): Promise<SubmittedCommand | undefined> {
+  async findCommand(session: SessionId, key: string): Promise<FoundCommand | undefined> {
     const store = this.#open();
     assertSessionId(session);
     assertCommandKey(key, session);

@@ -17,18 +17,18 @@ export type WorkerToolFunction = (input: any, context: WorkerToolContext) => Too
 
 /** A tool implementation with options for its execution. */
 export interface WorkerToolOptions
-  extends Partial<Pick<Tool, 'replay' | 'timeoutMs' | 'retries' | 'maxOutputLength'>> {
+  extends Partial<Pick<Tool, 'afterCrash' | 'timeoutMs' | 'retries' | 'maxOutputLength'>> {
   /** Runs the tool. */
   readonly execute: WorkerToolFunction;
 }
 
 /** The names of all options of a worker tool. */
 export const workerToolNames: OptionNames<WorkerToolOptions> = {
-  ...{ execute: true, replay: true, timeoutMs: true, retries: true, maxOutputLength: true },
+  ...{ execute: true, afterCrash: true, timeoutMs: true, retries: true, maxOutputLength: true },
 };
 
 /**
- * A function, or a function with options: with `replay: 'safe'` it may run again after its worker
+ * A function, or a function with options: with `afterCrash: 'repeat'` it may run again after its worker
  * died.
  */
 export type WorkerTool = WorkerToolFunction | WorkerToolOptions;
@@ -43,7 +43,7 @@ export function stepTool(name: string, tool: WorkerTool, input: JsonValue): Tool
   const { execute, ...own } = typeof tool === 'function' ? { execute: tool } : tool;
   return {
     ...{ name, description: name, inputSchema: { type: 'object' }, effects: 'external' },
-    ...{ replay: 'never', timeoutMs: undefined, retries: 0, startsSession: false },
+    ...{ afterCrash: 'fail', timeoutMs: undefined, retries: 0, startsSession: false },
     ...{ maxOutputLength: defaultOutputLength, ...own },
     summarize: () => name,
     validate: async () => ({ ok: true, value: input }),

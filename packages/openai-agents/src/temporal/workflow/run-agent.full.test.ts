@@ -141,7 +141,7 @@ temporalTest(
         await task.until(hasAnswered('Cake it is.'));
         await temporal.client().workflow.getHandle(task.id).result();
       });
-      const asked = provider.calls.map(({ request }) =>
+      const asked = provider.requests.map(({ request }) =>
         request.items.filter(({ kind }) => kind === 'user').map(({ parts }) => textIn(parts)),
       );
       expect(asked).toEqual([['Bread?'], ['Bread?', 'Or cake?'], ['Bread?', 'Or cake?', 'Well?']]);
@@ -166,7 +166,7 @@ temporalTest('the output and calls of an agent that is used as a tool are not re
       expect(await temporal.client().workflow.execute('nestedWorkflow', started)).toBe('Soon.');
     });
     const rain = { kind: 'tool_result', toolCallId: 'n1', text: '{"town":"Bath","sky":"rain"}' };
-    expect(provider.calls[2]?.request.items.at(-1)?.parts).toMatchObject([rain]);
+    expect(provider.requests[2]?.request.items.at(-1)?.parts).toMatchObject([rain]);
     const items = transcript(await snapshot(log, sessionId('nested')));
     expect(items.map(({ kind, parts }) => `${kind}: ${textIn(parts)}`)).toEqual([
       ...['user: Bread?', 'assistant: ', 'tool: ', 'assistant: Soon.'],

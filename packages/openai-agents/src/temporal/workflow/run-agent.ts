@@ -74,12 +74,12 @@ async function answerAll<A extends AnyAgent>(
     const task = new TaskRun(agentSession, options);
     const plan = await task.advance();
     // Another execution left this run. Its calls are unknown here.
-    if (plan.do === 'calls') await endOpenRun(agentSession, 'The workflow that ran it is gone');
+    if (plan.do === 'tool_calls') await endOpenRun(agentSession, 'The workflow that ran it is gone');
     if (plan.do === 'request') result = await runOnce(agentSession, task, next, options);
     await condition(allHandlersFinished);
     const isOver = plan.do === 'idle' || plan.do === 'done' || task.isStopped;
     if (isOver && !agentSession.hasNewCommands) return task.isStopped ? undefined : result;
-    if (task.plan?.do === 'done' && !task.plan.isAsked && !agentSession.hasNewCommands)
+    if (task.plan?.do === 'done' && !task.plan.hasMoreInput && !agentSession.hasNewCommands)
       return result;
   }
 }
@@ -96,7 +96,7 @@ async function runOnce<A extends AnyAgent>(
     await task.settled();
     // The run ended with a tool result or waits for an approval, so there is no further model
     // request.
-    if (task.plan?.do === 'calls') await endOpenRun(agentSession, 'The run ended with a tool');
+    if (task.plan?.do === 'tool_calls') await endOpenRun(agentSession, 'The run ended with a tool');
     return result;
   } catch (error) {
     const { consideredCancelled: isCancelled } = CancellationScope.current();

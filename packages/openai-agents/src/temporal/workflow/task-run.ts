@@ -178,8 +178,8 @@ export class TaskRun {
 
   #locate(toolCallId: string): CallLocation | undefined {
     const plan = this.#plan;
-    if (plan?.do !== 'calls') return undefined;
-    if (!plan.calls.some((call) => call.toolCallId === toolCallId)) return undefined;
+    if (plan?.do !== 'tool_calls') return undefined;
+    if (!plan.toolCalls.some((call) => call.toolCallId === toolCallId)) return undefined;
     const { session, carried } = this.#agentSession;
     const { turn, attempt } = plan;
     return { session, epoch: carried.epoch, turn, attempt, toolCallId };

@@ -6,7 +6,7 @@ import {
   type MediaTransportOptions,
   withRetries,
 } from '../../media/media-client.ts';
-import { modelInfo } from '../../models/known-traits.ts';
+import { knownModelInfo } from '../../models/known-traits.ts';
 import { Deadlines } from '../../transport/deadlines.ts';
 import { Interrupted, type Interruption } from '../../transport/failures.ts';
 import { createTransport, type Transport } from '../../transport/transport-options.ts';
@@ -90,7 +90,7 @@ export function aiSdkCaller(
   return {
     provider,
     model: modelId,
-    info: modelInfo(provider, modelId, options),
+    info: knownModelInfo(provider, modelId, options),
     call: (call, read) =>
       withRetries({ provider, transport, retries, signal: call.signal }, () => attempt(call, read)),
   };

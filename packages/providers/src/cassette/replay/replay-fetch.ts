@@ -21,7 +21,7 @@ import {
 import { UnusedExchanges } from './unused-exchanges.ts';
 
 /** Options of `replayFetch`. */
-export interface ReplayOptions {
+export interface ReplayFetchOptions {
   /** Speed of the replay. Default: `instant`. */
   readonly speed?: ReplaySpeed | undefined;
   /**
@@ -43,7 +43,7 @@ export interface ReplayOptions {
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
  * const response = await replay('https://api.example.com/v1/models');
  */
-export function replayFetch(cassette: Cassette, options: ReplayOptions = {}): typeof fetch {
+export function replayFetch(cassette: Cassette, options: ReplayFetchOptions = {}): typeof fetch {
   assertCassetteOptions('replayFetch', options, { speed: true, secrets: true, clock: true });
   const { speed = 'instant', clock = systemClock } = options;
   checkSpeed(speed);

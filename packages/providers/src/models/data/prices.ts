@@ -2,8 +2,8 @@
 // Do not edit it. Change src/models/corrections.ts, and run: npm run models
 
 /**
- * Prices of models. Each line has a ModelInfo as JSON, a tab, and the names of the models that
- * have it, separated by spaces.
+ * Prices of models. Each line has a ModelInfo as JSON, a tab, and the
+ * names of the models that have it, separated by spaces.
  */
 export const pricesText: string = `
 {"prices":{"input":"10","output":"50","cacheRead":"1","cacheWrite":"12.5","cacheWriteLong":"20"}}	anthropic/claude-fable-5 anthropic/claude-mythos-5 anthropic/claude-mythos-preview

@@ -9,7 +9,7 @@ import type { wireTable } from '../wire-table.ts';
 
 /** The scripted provider with the same answer for several requests. */
 export const scriptedSubject: ConformanceSubject = {
-  provider: async ({ reasoning, text, calls = [], stop, ends = 'whole' }) => {
+  provider: async ({ reasoning, text, toolCalls: calls = [], stop, ends = 'whole' }) => {
     const parts: readonly Part[] = [
       ...(reasoning ? [{ kind: 'reasoning', form: 'full', text: reasoning } as const] : []),
       ...(text ? [{ kind: 'text', text } as const] : []),
@@ -71,7 +71,7 @@ function framesOf(
   { wire }: (typeof wireTable)[number],
   answer: ConformanceAnswer,
 ): readonly Uint8Array[] {
-  const { reasoning, text, calls, stop, ends = 'whole' } = answer;
+  const { reasoning, text, toolCalls: calls, stop, ends = 'whole' } = answer;
   const failure = { type: 'overloaded_error', message: 'Overloaded' };
   const events = wireEvents(wire, {
     ...(reasoning !== undefined && { reasoning, signature: 'signed' }),

@@ -13,6 +13,14 @@ interface ClusterChaosOptions {
   readonly random: Random;
   readonly cluster: Cluster;
   readonly onRound: (words: string) => void;
+  /** Default: no backup is restored. */
+  readonly backups?: Backups | undefined;
+}
+
+/** Makes and restores a backup of the cluster's store, while the cluster runs. */
+interface Backups {
+  make(store: string): Promise<void>;
+  restore(store: string): Promise<void>;
 }
 
 interface ClusterChaosResult {
@@ -48,7 +56,7 @@ export async function clusterChaos(options: ClusterChaosOptions): Promise<Cluste
 }
 
 async function runRounds(
-  { kills, random, cluster, onRound }: ClusterChaosOptions,
+  { kills, random, cluster, onRound, backups }: ClusterChaosOptions,
   viaA: Client,
   viaB: Client,
 ): Promise<ClusterChaosResult> {
@@ -63,8 +71,15 @@ async function runRounds(
   for (let round = 0; killed < kills; round++) {
     await waitUntilReady(cluster, conversation);
     await setTimeout(1500 * random());
-    const fault = faults[round % faults.length];
-    if (fault === undefined) break;
+    const index = round % (faults.length + 1);
+    const fault = faults[index];
+    if (fault === undefined) {
+      if (backups === undefined) continue;
+      await restoreBackup(cluster, conversation, backups);
+      counts['restore a backup'] = (counts['restore a backup'] ?? 0) + 1;
+      onRound(`${killed} kills; restore a backup; ${conversation.summary()}`);
+      continue;
+    }
     await fault.inject(cluster, random);
     counts[fault.name] = (counts[fault.name] ?? 0) + 1;
     if (fault.isKill) killed++;
@@ -77,6 +92,24 @@ async function runRounds(
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Backs up the store when all messages are answered, sends further ones, and restores the backup
+ * while their runs are active. The further messages are lost on purpose.
+ */
+async function restoreBackup(
+  cluster: Cluster,
+  conversation: Conversation,
+  backups: Backups,
+): Promise<void> {
+  await conversation.untilAnswered();
+  const before = conversation.sentUntilNow();
+  await backups.make(cluster.store);
+  conversation.sendMessages();
+  await conversation.untilSent();
+  await backups.restore(cluster.store);
+  conversation.forget(before);
 }
 
 /** Waits until all processes are up and the client sees a run. Gives up after `roundMs`. */
@@ -93,7 +126,7 @@ async function waitUntilReady(
 /** Sends messages to tasks and observes their answers. */
 class Conversation {
   readonly tasks: readonly TaskHandle[];
-  readonly sent: ReadonlyMap<string, string[]>;
+  sent: ReadonlyMap<string, string[]>;
   readonly #other: Client;
   readonly #random: Random;
   readonly #sending = new Set<Promise<void>>();
@@ -121,6 +154,20 @@ class Conversation {
       this.#sending.add(sending);
       void sending.then(() => this.#sending.delete(sending));
     }
+  }
+
+  sentUntilNow(): ReadonlyMap<string, string[]> {
+    return new Map([...this.sent].map(([id, messages]) => [id, [...messages]]));
+  }
+
+  /** Resolves when the servers have acknowledged all messages. */
+  async untilSent(): Promise<void> {
+    await Promise.all([...this.#sending]);
+  }
+
+  /** Only these messages are expected in the log. */
+  forget(sent: ReadonlyMap<string, string[]>): void {
+    this.sent = sent;
   }
 
   /** Resolves when the client sees a running run. */

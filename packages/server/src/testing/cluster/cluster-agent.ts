@@ -21,9 +21,9 @@ export const expectedEnd = (message: string): string => `End ${message}: ${words
  * run.
  */
 export function clusterAgent(log: Log, doneFile: string): ServedAgent {
-  const tool = (name: string, replay: 'safe' | 'never') =>
+  const tool = (name: string, afterCrash: 'repeat' | 'fail') =>
     defineTool({
-      ...{ name, replay, description: `Does it, with replay ${replay}` },
+      ...{ name, afterCrash, description: `Does it, with afterCrash ${afterCrash}` },
       input: z.object({ message: z.string() }),
       execute: async ({ message }, { toolCallId: id, signal }) => {
         appendFileSync(doneFile, `${name} ${id} ${message}\n`);
@@ -33,7 +33,7 @@ export function clusterAgent(log: Log, doneFile: string): ServedAgent {
     });
   const agent = createAgent({
     ...{ log, provider, name: `process ${process.pid}`, onInterrupted: 'retry' },
-    tools: [tool('charge', 'never'), tool('look', 'safe')],
+    tools: [tool('charge', 'fail'), tool('look', 'repeat')],
     approve: ({ input }) => (isAsked(input) ? 'ask' : 'allow'),
     whileAsking: 'wait',
     // The test sends many different messages, so the default limits are too low.

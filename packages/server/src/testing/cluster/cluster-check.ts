@@ -38,7 +38,7 @@ export async function problemsOf(log: Log, { id, transcript: seen, sent }: Clien
 
 const toPlainJson = (items: readonly Item[]): unknown => JSON.parse(JSON.stringify(items));
 
-/** Counts the tool runs. A tool with `replay: 'never'` that ran twice is a problem. */
+/** Counts the tool runs. A tool with `afterCrash: 'fail'` that ran twice is a problem. */
 export function readToolRuns(file: string): {
   readonly charges: number;
   readonly looks: number;
@@ -50,6 +50,6 @@ export function readToolRuns(file: string): {
   return {
     charges: charged.length,
     looks: lines.length - charged.length,
-    problems: twice.map((answers) => `A tool with replay 'never' ran twice for ${answers}`),
+    problems: twice.map((answers) => `A tool with afterCrash 'fail' ran twice for ${answers}`),
   };
 }

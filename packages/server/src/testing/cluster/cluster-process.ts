@@ -1,10 +1,11 @@
 // One process of a cluster: cluster-process.ts server|worker <store> <bus> <file> <port>. A worker
-// takes over waiting runs, as servers do, but does not listen.
+// takes over waiting runs, as servers do, but does not listen. The parent process can set the clock.
 import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
-import { sendToParent } from '../../../../log/src/testing/start-process.ts';
+import { messagesFromParent, sendToParent } from '../../../../log/src/testing/start-process.ts';
 import { createServer } from '../../create-server.ts';
 import { createTaskService } from '../../tasks/create-task-service.ts';
+import type { ClusterOrder } from './cluster.ts';
 import { clusterAgent } from './cluster-agent.ts';
 import { openClusterStore } from './cluster-store.ts';
 
@@ -25,3 +26,7 @@ if (role === 'server') {
   // The timers of the service do not keep the process alive.
   setInterval(() => {}, 60_000);
 }
+
+const wallTime = Date.now.bind(Date);
+for await (const { clockStepMs } of messagesFromParent<ClusterOrder>())
+  Date.now = () => wallTime() + clockStepMs;

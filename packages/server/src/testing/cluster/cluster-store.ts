@@ -10,10 +10,15 @@ export interface ClusterStore {
   close(): Promise<void>;
 }
 
+/** Shorter than the default, so that a paused process need not be paused for long. */
+export const clusterLeaseMs = 5000;
+
 /** Opens the log and the rows that the processes of a cluster share. */
 export async function openClusterStore(store: string, busUrl: string): Promise<ClusterStore> {
   const bus = redisBus({ url: busUrl, timeoutMs: 1000 });
   const log = postgresLog({ url: store, bus });
+  const open = log.open.bind(log);
+  log.open = (session, options) => open(session, { leaseMs: clusterLeaseMs, ...options });
   const rows = await postgresRows({ url: store });
   return {
     ...{ log, rows },

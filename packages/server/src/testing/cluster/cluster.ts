@@ -1,10 +1,21 @@
 import { join } from 'node:path';
 import { freePort } from '../../../../log/src/testing/external-programs.ts';
+import {
+  hasPgBouncer,
+  startPgBouncer,
+  type TestPgBouncer,
+} from '../../../../log/src/testing/start-pgbouncer.ts';
 import { startPostgres, type TestPostgres } from '../../../../log/src/testing/start-postgres.ts';
 import { type ChildProgram, startProcess } from '../../../../log/src/testing/start-process.ts';
 import { startRedis, type TestRedis } from '../../../../log/src/testing/start-redis.ts';
 
 const program = new URL('./cluster-process.ts', import.meta.url);
+
+/** What the parent tells a process of the cluster. */
+export interface ClusterOrder {
+  /** The difference between the clock of the process and the clock of the machine. */
+  readonly clockStepMs: number;
+}
 
 /** A process that is restarted whenever it ends. */
 export class ClusterMember {
@@ -40,6 +51,20 @@ export class ClusterMember {
     this.#isKilled = true;
     this.#isUp = false;
     this.#child?.kill('SIGKILL');
+  }
+
+  /** Sets the clock of the process, until it is restarted. */
+  stepClock(clockStepMs: number): void {
+    this.#child?.send({ clockStepMs } satisfies ClusterOrder);
+  }
+
+  /** Pauses the process, which does not notice it, until `resume` is called. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
   }
 
   async stop(): Promise<void> {
@@ -80,13 +105,17 @@ interface ClusterConfig {
   readonly codeCache: string;
 }
 
-/** Two servers, a worker, Postgres and Redis, each in its own process. */
+/**
+ * Two servers, a worker, Postgres and Redis, each in its own process. Server B and the worker use
+ * Postgres through PgBouncer in transaction mode, if it is installed.
+ */
 export interface Cluster extends ClusterConfig {
   readonly a: ClusterMember;
   readonly b: ClusterMember;
   readonly worker: ClusterMember;
   readonly redis: TestRedis;
   readonly postgres: TestPostgres;
+  readonly pooler: TestPgBouncer | undefined;
   stop(): Promise<void>;
 }
 
@@ -97,14 +126,17 @@ export async function startCluster(folder: string): Promise<Cluster> {
     ...{ store: postgres.url, bus: redis.url },
     ...{ doneFile: join(folder, 'done'), codeCache: join(folder, 'code') },
   };
+  const pooler = hasPgBouncer ? await startPgBouncer(postgres) : undefined;
+  const pooled = { ...config, store: pooler?.url ?? postgres.url };
   const a = new ClusterMember('server A', 'server', await freePort(), config);
-  const b = new ClusterMember('server B', 'server', await freePort(), config);
-  const worker = new ClusterMember('worker', 'worker', 0, config);
+  const b = new ClusterMember('server B', 'server', await freePort(), pooled);
+  const worker = new ClusterMember('worker', 'worker', 0, pooled);
   await Promise.all([a, b, worker].map((member) => member.waitUntilUp()));
   return {
-    ...{ ...config, a, b, worker, redis, postgres },
+    ...{ ...config, a, b, worker, redis, postgres, pooler },
     async stop() {
       await Promise.all([a, b, worker].map((member) => member.stop()));
+      await pooler?.stop();
       await Promise.all([redis.stop(), postgres.remove()]);
     },
   };

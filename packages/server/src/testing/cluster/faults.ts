@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Cluster, ClusterMember } from './cluster.ts';
+import { clusterLeaseMs } from './cluster-store.ts';
 
 /** Returns a number from 0 up to 1. */
 export type Random = () => number;
@@ -20,6 +21,10 @@ const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault
     member.kill();
   },
 });
+
+function pick<T>(all: readonly T[], random: Random): T | undefined {
+  return all[Math.floor(random() * all.length)];
+}
 
 /** Postgres does not start until the last of its old processes has ended. */
 async function restartPostgres(
@@ -79,5 +84,28 @@ export const faults: readonly Fault[] = [
       await postgres.stop();
       await postgres.start();
     },
+  },
+  {
+    // The step stays until the process is killed.
+    ...{ name: 'set a clock', isKill: false },
+    async inject({ a, b, worker }, random) {
+      const members = [a, b, worker];
+      const steps = [-3_600_000, -20_000, 20_000, 3_600_000];
+      const [member, stepMs] = [pick(members, random), pick(steps, random)];
+      member?.stepClock(stepMs ?? 0);
+    },
+  },
+  {
+    ...{ name: 'pause a process beyond its lease', isKill: false },
+    async inject({ a, b, worker }, random) {
+      const member = pick([a, b, worker], random);
+      member?.pause();
+      await setTimeout(clusterLeaseMs + 3000 * random());
+      member?.resume();
+    },
+  },
+  {
+    ...{ name: 'restart PgBouncer', isKill: false },
+    inject: async ({ pooler }) => pooler?.restart(),
   },
 ];

@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runToEnd, VirtualClock } from '../../../agent/src/testing/virtual-time.ts';
 import { nextRequestFaults } from '../testing/next-request.ts';
-import { type TaskToolOptions, taskTool } from './task-tool.ts';
+import { type SubAgentsToolOptions, subAgentsTool } from './sub-agents-tool.ts';
 
 const session = sessionId('parent');
 const scout = (agent = agentThatSays('Found.')) => ({ agent, description: 'Finds things' });
@@ -35,9 +35,9 @@ const calls = (...inputs: readonly object[]): ScriptEntry => ({
 });
 
 /** Creates an agent that gives tasks to others, and the log of all agents. */
-function createCaller(options: TaskToolOptions, script: readonly ScriptEntry[], log = memoryLog()) {
+function createCaller(options: SubAgentsToolOptions, script: readonly ScriptEntry[], log = memoryLog()) {
   const provider = scriptedProvider([...script, 'Thank you.']);
-  return { log, provider, agent: createAgent({ provider, tools: [taskTool(options)], log }) };
+  return { log, provider, agent: createAgent({ provider, tools: [subAgentsTool(options)], log }) };
 }
 
 const resultsIn = (items: readonly Item[]): readonly ToolResultPart[] =>
@@ -57,7 +57,7 @@ const childrenIn = (events: readonly AgentEvent[]): readonly SessionId[] =>
 
 describe('the tool tells the model', () => {
   test('which agents exist and what they do, and requires a name if there are several', async () => {
-    const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
+    const tool = subAgentsTool({ agents: { scout: scout(), smith: smith() } });
     expect(tool.name).toBe('task');
     expect(tool.description).toMatch(/\n- scout: Finds things\n- smith: Makes things$/);
     expect(tool.inputSchema).toMatchObject({
@@ -69,7 +69,7 @@ describe('the tool tells the model', () => {
   });
 
   test('that a single agent need not be named', async () => {
-    const tool = taskTool({ agents: { scout: scout() }, name: 'delegate' });
+    const tool = subAgentsTool({ agents: { scout: scout() }, name: 'delegate' });
     expect(tool).toMatchObject({ name: 'delegate', inputSchema: { required: ['task'] } });
     expect(await tool.validate({ task: 'Look' })).toMatchObject({ ok: true });
     expect(await tool.validate({ agent: 'scout', task: 'Look' })).toMatchObject({ ok: true });
@@ -82,20 +82,20 @@ describe('the tool tells the model', () => {
     { agent: 'scout', task: ' \n' },
     { agent: 'scout', task: 'x'.repeat(100_001) },
   ])('what is wrong with a task: %#', async (input) => {
-    const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
+    const tool = subAgentsTool({ agents: { scout: scout(), smith: smith() } });
     expect(await tool.validate(input as never)).toMatchObject({ ok: false });
   });
 });
 
-test.each<[string, TaskToolOptions]>([
+test.each<[string, SubAgentsToolOptions]>([
   ['nobody', { agents: {} }],
   ['a name that is none', { agents: { 'the scout': scout() } }],
 ])('a tool with %s is refused', (_what, options) => {
-  expect(() => taskTool(options)).toThrow(AgentError);
+  expect(() => subAgentsTool(options)).toThrow(AgentError);
 });
 
 test('the summary shows the agent and the task in one line', () => {
-  const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
+  const tool = subAgentsTool({ agents: { scout: scout(), smith: smith() } });
   expect(tool.summarize({ agent: 'smith', task: '\nForge it.\nThen cool it.' })).toBe(
     'smith: Forge it.',
   );
@@ -144,7 +144,7 @@ test('the chosen agent works in its own session, reports its text, and its last 
   ]);
   expect(said[0]?.parts).toMatchObject([{ text: 'Find water.' }]);
   // The sub-agent must not see the conversation of its caller.
-  expect(JSON.stringify(provider.calls[0]?.request)).not.toContain('We need water');
+  expect(JSON.stringify(provider.requests[0]?.request)).not.toContain('We need water');
 });
 
 test('tasks of one turn run at the same time, each in its own session', async () => {
@@ -211,7 +211,7 @@ test('a sub-agent that takes too long is stopped with an error', async () => {
   const log = memoryLog({ clock });
   const stalls: ScriptEntry = { content: { parts: ['Hm'] }, fault: { type: 'stall', after: 1 } };
   const worker = createAgent({ provider: scriptedProvider([stalls], { clock }), log, clock });
-  const tools = [taskTool({ agents: { scout: scout(worker) }, timeoutMs: 1000 })];
+  const tools = [subAgentsTool({ agents: { scout: scout(worker) }, timeoutMs: 1000 })];
   const provider = scriptedProvider([calls({ task: 'Look' }), 'Thank you.'], { clock });
   const run = createAgent({ provider, tools, log, clock }).run('Go', { session });
   const { items, text } = await runToEnd(clock, run.result);
@@ -248,7 +248,7 @@ describe('an abort of the caller', () => {
       tools: [wait],
       log,
     });
-    const tool = taskTool({ agents: { smith: smith(last) } });
+    const tool = subAgentsTool({ agents: { smith: smith(last) } });
     const provider = scriptedProvider([calls({ task: 'Wait' })]);
     const middle = createAgent({ provider, tools: [tool], log });
     const { agent } = createCaller(

@@ -10,9 +10,9 @@ import { Attempt } from './attempt.ts';
 import { badOption, checkCounts, checkNames } from './check-options.ts';
 
 /** The result of a check: nothing if all is well, or the reason to block. */
-export type GuardrailVerdict = { readonly block: string } | undefined;
+export type BlockVerdict = { readonly block: string } | undefined;
 
-/** A piece of an answer that a guardrail checks. */
+/** A piece of an answer that a check gets. */
 export interface AnswerPiece {
   /** The kind of the part: text, reasoning, the arguments of a call, or a whole value as JSON. */
   readonly kind: PartKind;
@@ -22,15 +22,15 @@ export interface AnswerPiece {
   readonly newFrom: number;
 }
 
-/** Options of `guardrail`. */
-export interface GuardrailOptions {
+/** Options of `blockContent`. */
+export interface BlockContentOptions {
   /** Checks a request before it is sent. Default: no check. */
   readonly request?:
-    | ((request: ModelRequest) => GuardrailVerdict | Promise<GuardrailVerdict>)
+    | ((request: ModelRequest) => BlockVerdict | Promise<BlockVerdict>)
     | undefined;
   /** Checks a piece of the answer before the caller gets it. Default: no check. */
   readonly answer?:
-    | ((piece: AnswerPiece) => GuardrailVerdict | Promise<GuardrailVerdict>)
+    | ((piece: AnswerPiece) => BlockVerdict | Promise<BlockVerdict>)
     | undefined;
   /** How much new text is collected before a check, in characters. Default: 256. */
   readonly everyLength?: number | undefined;
@@ -49,19 +49,19 @@ export interface GuardrailOptions {
  * is aborted, and its usage counts. If a check throws, the request fails with a `filtered` error.
  *
  * @example
- * const provider = guardrail(anthropic({ model: 'claude-sonnet-4-5' }), {
+ * const provider = blockContent(anthropic({ model: 'claude-sonnet-4-5' }), {
  *   answer: ({ text }) => (text.includes('launch code') ? { block: 'secret' } : undefined),
  * });
  */
-export function guardrail(provider: Provider, options: GuardrailOptions): Provider {
+export function blockContent(provider: Provider, options: BlockContentOptions): Provider {
   const known = ['request', 'answer', 'everyLength', 'overlapLength', 'onBlock'];
-  checkNames('guardrail', options, known);
+  checkNames('blockContent', options, known);
   const { everyLength = 256, overlapLength = 256, onBlock = 'keep', ...checks } = options;
-  checkCounts('guardrail', { everyLength, overlapLength });
+  checkCounts('blockContent', { everyLength, overlapLength });
   if (onBlock !== 'keep' && onBlock !== 'retract')
-    throw badOption('guardrail', `onBlock is ${String(onBlock)}; use keep or retract`);
+    throw badOption('blockContent', `onBlock is ${String(onBlock)}; use keep or retract`);
   if (checks.request === undefined && checks.answer === undefined)
-    throw badOption('guardrail', 'there is no check; pass request or answer');
+    throw badOption('blockContent', 'there is no check; pass request or answer');
   const rules = { ...checks, everyLength, overlapLength, onBlock };
   const wrapped = wrapProvider(provider, (request, context) =>
     guarded(provider, rules, request, context),
@@ -69,7 +69,7 @@ export function guardrail(provider: Provider, options: GuardrailOptions): Provid
   return { ...wrapped, ...(provider.describe && { describe: provider.describe }) };
 }
 
-type Rules = Pick<GuardrailOptions, 'request' | 'answer'> &
+type Rules = Pick<BlockContentOptions, 'request' | 'answer'> &
   Required<{ [Name in 'everyLength' | 'overlapLength']: number }> & {
     readonly onBlock: 'keep' | 'retract';
   };
@@ -107,19 +107,19 @@ type Found = { readonly block: string } | { readonly error: ProviderError };
 /** A check that fails must not let anything pass. */
 async function verdictOf(
   { id }: Provider,
-  check: () => GuardrailVerdict | Promise<GuardrailVerdict>,
+  check: () => BlockVerdict | Promise<BlockVerdict>,
 ): Promise<Found | undefined> {
   try {
     return await check();
   } catch (cause) {
-    const message = messageFor('filtered', id, 'a check of the guardrail failed');
+    const message = messageFor('filtered', id, 'a check of blockContent failed');
     return { error: new ProviderError('filtered', message, { provider: id, cause }) };
   }
 }
 
 function blockedEnd(found: Found, usage: Usage): ResponseEnd {
   if ('block' in found)
-    return { stop: { reason: 'content_filter', raw: 'guardrail', cause: found.block }, usage };
+    return { stop: { reason: 'content_filter', raw: 'blocked', cause: found.block }, usage };
   return { stop: { reason: 'error', cause: 'filtered' }, usage, error: found.error };
 }
 
@@ -157,7 +157,7 @@ class AnswerWatch {
   }
 
   /** Checks the new text of each part. Returns the first reason to block. */
-  async check(): Promise<GuardrailVerdict> {
+  async check(): Promise<BlockVerdict> {
     for (const part of this.#parts.values()) {
       if (part.fresh === '') continue;
       const { kind, checked, fresh } = part;

@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { assertKnownOptions } from '../known-options.ts';
 
 /** An agent that can be given tasks. */
-export interface TaskAgent {
+export interface OfferedAgent {
   readonly agent: Agent;
   /** What the agent can do, for the model that chooses an agent. */
   readonly description: string;
 }
 
-/** Options of `taskTool`. */
-export interface TaskToolOptions {
+/** Options of `subAgentsTool`. */
+export interface SubAgentsToolOptions {
   /** The agents by name. A name consists of letters, digits, `_` and `-`. */
-  readonly agents: Readonly<Record<string, TaskAgent>>;
+  readonly agents: Readonly<Record<string, OfferedAgent>>;
   /** Name of the tool. Default: `task`. */
   readonly name?: string | undefined;
   /** Time limit for a task. Default: none. */
@@ -20,7 +20,7 @@ export interface TaskToolOptions {
 }
 
 /** The input that the model sends. */
-export interface TaskInput {
+export interface SubAgentsInput {
   /** Optional if there is only one agent. */
   readonly agent?: string | undefined;
   readonly task: string;
@@ -33,11 +33,11 @@ const maxSummaryLength = 200;
  * Creates a tool that gives a task to another agent, which runs in its own session. Its text is
  * reported as progress, its last message is the result, and it stops together with its caller.
  *
- * @example const task = taskTool({ agents: { scout: { agent: scout, description: 'Finds files and
+ * @example const task = subAgentsTool({ agents: { scout: { agent: scout, description: 'Finds files and
  * explains them. Changes nothing.' } }, });
  */
-export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInput> {
-  assertKnownOptions('taskTool', options, { agents: true, name: true, timeoutMs: true });
+export function subAgentsTool(options: SubAgentsToolOptions): DefinedTool<string, SubAgentsInput> {
+  assertKnownOptions('subAgentsTool', options, { agents: true, name: true, timeoutMs: true });
   const { agents, name = 'task', timeoutMs } = options;
   const workers = new Map(
     Object.entries(agents).map(([called, one]) => [called, subAgent({ name: called, ...one })]),
@@ -50,7 +50,7 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
     input: schemaOf([first, ...others]),
     startsSession: true,
     // The run of the agent finds its own session and continues it.
-    replay: 'safe',
+    afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
@@ -62,7 +62,7 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
   });
 }
 
-function schemaOf(names: readonly [string, ...string[]]): z.ZodType<TaskInput, TaskInput> {
+function schemaOf(names: readonly [string, ...string[]]): z.ZodType<SubAgentsInput, SubAgentsInput> {
   const agent = z.enum(names).describe('The agent that does the task');
   return z.object({
     agent: names.length === 1 ? agent.optional() : agent,
@@ -74,7 +74,7 @@ function schemaOf(names: readonly [string, ...string[]]): z.ZodType<TaskInput, T
   });
 }
 
-function describeAgents(agents: TaskToolOptions['agents']): string {
+function describeAgents(agents: SubAgentsToolOptions['agents']): string {
   const list = Object.entries(agents).map(([name, one]) => `- ${name}: ${one.description}`);
   return `Gives a task to another agent and returns its report.
 The agent does not see this conversation and cannot ask questions, so the task must contain all information. Put independent tasks into one turn: they run at the same time.
