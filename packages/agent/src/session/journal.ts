@@ -125,11 +125,6 @@ export class SessionJournal implements Journal {
     return this.#fail(error);
   };
 
-  /** True if no write waits for its commit. */
-  get isQuiet(): boolean {
-    return this.#inFlight === 0;
-  }
-
   settled(): Promise<void> {
     return this.#last;
   }
@@ -183,7 +178,7 @@ export function notFoldable(
 interface ForeignRecordsOptions {
   readonly log: Log;
   readonly session: SessionId;
-  readonly journal: Pick<SessionJournal, 'state' | 'isQuiet' | 'write'>;
+  readonly journal: Journal;
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
@@ -206,8 +201,7 @@ export async function receiveForeignRecords({
   while (!ended.aborted) {
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
-    // The response to a write in flight brings the records of others.
-    if (ended.aborted || journal.state.through !== before || !journal.isQuiet) continue;
+    if (ended.aborted || journal.state.through !== before) continue;
     const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
     const { done } = await batches.next();
     await batches.return?.();
