@@ -37,7 +37,7 @@ async function backupOf(name: string): Promise<string> {
 }
 
 test.for([
-  ['a trigger', "CREATE TRIGGER evil AFTER INSERT ON chunks BEGIN DELETE FROM chunks; END"],
+  ['a trigger', 'CREATE TRIGGER evil AFTER INSERT ON chunks BEGIN DELETE FROM chunks; END'],
   [
     'a trigger with the name of ours',
     `DROP TRIGGER drop_blob_pieces;

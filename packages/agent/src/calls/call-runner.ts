@@ -12,7 +12,7 @@ import { abort, halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { HandOff, CheckedToolCall, ToolContext } from '../contract/tool.ts';
+import type { CheckedToolCall, HandOff, ToolContext } from '../contract/tool.ts';
 import { isRepeatedCallId, outputFor } from '../state/turn-calls.ts';
 import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
