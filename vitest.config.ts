@@ -1,6 +1,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { sharedFolder } from './scripts/process-folder.ts';
+import { SlowFirst } from './scripts/slow-first.ts';
 
 // Resolve workspace packages to their TypeScript source, as tsc and node do.
 const conditions = ['@millrace/source'];
@@ -35,11 +36,11 @@ const real = ['scripts/real-servers/*.real.test.ts'];
 const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
- * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
- * `npm run test:rest` runs the slow files that `npm test` leaves out, also with a tenth. `npm run
- * test:job` runs the slow files that have a job of their own. CI runs all three for each change. `npm run test:full` runs everything with all runs of each property, and CI runs it
- * every night. `npm run attack` runs the attacks. `npm run test:real` runs the tests against real model
- * servers.
+ * The files of each mode. `npm test` runs the default mode, with a twentieth of each property's runs.
+ * `npm run test:rest` runs the slow files that `npm test` leaves out, with a tenth. `npm run test:job`
+ * runs the slow files that have a job of their own. CI runs all three for each change. `npm run
+ * test:full` runs everything with all runs of each property, and CI runs it every night. `npm run
+ * attack` runs the attacks. `npm run test:real` runs the tests against real model servers.
  */
 const filesOf: Readonly<Record<string, () => { include: string[]; exclude: string[] }>> = {
   quick: () => ({ include: all, exclude: [...outside, slow] }),
@@ -72,8 +73,9 @@ export default defineConfig(({ mode }) => {
         NODE_COMPILE_CACHE: sharedFolder('compile-cache'),
       },
       isolate: false,
+      sequence: { sequencer: SlowFirst },
       // Many tests wait for servers, terminals and browsers, so more workers than cores help.
-      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 2,
+      maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 3,
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },

@@ -68,7 +68,7 @@ async function runAtSize({ run }: Candidate, sized: Sized, fraction: number): Pr
   const workload = sized(fraction);
   const expected = await floor(workload.reads);
   let note = '';
-  const ms = await timed(async () => {
+  const { ms } = await timed(async () => {
     note = check(await run(workload.reads), expected);
   });
   return { fraction, workload, expected, ms, note };

@@ -7,6 +7,7 @@ import { compareCore } from './compare-core.ts';
 import { appendAll } from './floor.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
 import { compareLog } from './log/compare-log.ts';
+import { compareLongSession } from './long-session/compare-long-session.ts';
 import { ours } from './ours.ts';
 import { comparePage } from './page/compare-page.ts';
 import { compareSandbox } from './sandbox/compare-sandbox.ts';
@@ -23,6 +24,7 @@ const sections = [
   'page',
   'sandbox',
   'cold-start',
+  'long-session',
 ];
 
 /** The cost of the injected fetch, which every candidate has. */
@@ -49,6 +51,8 @@ async function main(chosen: readonly string[]): Promise<void> {
     );
   }
   if (chosen.includes('--cluster')) return compareCluster();
+  // It takes minutes, so it runs only if it is chosen.
+  if (chosen.includes('long-session')) await compareLongSession();
   const has = (section: string) => chosen.length === 0 || chosen.includes(section);
   console.log(`Node ${process.version}, ${process.arch}\n`);
   if (has('core')) await compareCore();

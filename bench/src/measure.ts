@@ -1,26 +1,81 @@
 import { macrotask } from './floor.ts';
 
+/** What one run took: milliseconds of the clock, and of all processors that the process used. */
+export interface Times {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+/** Medians of a runner, and of its ratios to the first runner of the same round. */
+export interface Comparison extends Times {
+  readonly ratio: number;
+  readonly cpuRatio: number;
+}
+
+interface Plan {
+  readonly rounds: number;
+  readonly warmUps: number;
+}
+
+type Runners = readonly (() => Promise<unknown>)[];
+
 /** Median milliseconds of each runner. Every round runs all of them in turn, so that all share the same conditions. */
-export async function measure(
-  runners: readonly (() => Promise<unknown>)[],
-  { rounds, warmUps }: { readonly rounds: number; readonly warmUps: number },
-): Promise<readonly number[]> {
-  const times: number[][] = runners.map(() => []);
+export async function measure(runners: Runners, plan: Plan): Promise<readonly number[]> {
+  const measured = await measureRounds(runners, plan);
+  return runners.map((_, index) => measured.compare(index).ms);
+}
+
+/** Compares runners with the first one. Ratios within a round hold on a machine that others use too. */
+export async function compareRuns(runners: Runners, plan: Plan): Promise<readonly Comparison[]> {
+  const measured = await measureRounds(runners, plan);
+  return runners.map((_, index) => measured.compare(index));
+}
+
+async function measureRounds(runners: Runners, { rounds, warmUps }: Plan): Promise<Rounds> {
+  const measured = new Rounds(runners.length);
   for (let round = -warmUps; round < rounds; round++) {
-    for (const [index, run] of runners.entries()) {
-      const ms = await timed(run);
-      if (round >= 0) times[index]?.push(ms);
-    }
+    const times: Times[] = [];
+    for (const run of runners) times.push(await timed(run));
+    if (round >= 0) measured.add(times);
   }
-  return times.map(median);
+  return measured;
+}
+
+/** The times of several runners, round by round. */
+export class Rounds {
+  readonly #times: Times[][];
+
+  constructor(runners: number) {
+    this.#times = Array.from({ length: runners }, () => []);
+  }
+
+  /** Adds a round: the times of each runner. */
+  add(times: readonly Times[]): void {
+    for (const [index, one] of times.entries()) this.#times[index]?.push(one);
+  }
+
+  compare(index: number): Comparison {
+    const [own = [], floors = []] = [this.#times[index], this.#times[0]];
+    const ratios = (of: (times: Times) => number) =>
+      median(own.map((one, round) => of(one) / of(floors[round] ?? one)));
+    return {
+      ms: median(own.map(({ ms }) => ms)),
+      cpuMs: median(own.map(({ cpuMs }) => cpuMs)),
+      ratio: ratios(({ ms }) => ms),
+      cpuRatio: ratios(({ cpuMs }) => cpuMs),
+    };
+  }
 }
 
 /** Measures until the next macrotask, to include work that a runner defers until after its result. */
-export async function timed(run: () => Promise<unknown>): Promise<number> {
+export async function timed(run: () => Promise<unknown>): Promise<Times> {
+  const cpu = process.cpuUsage();
   const start = performance.now();
   await run();
   await macrotask();
-  return performance.now() - start;
+  const ms = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms, cpuMs: (user + system) / 1000 };
 }
 
 export function median(times: readonly number[]): number {
@@ -33,4 +88,12 @@ export function printRow(name: string, ms: number, floorMs: number, note: string
   console.log(
     `${name.padEnd(58)} ${ms.toFixed(1).padStart(8)} ms ${ratio} × F1   ${note}`.trimEnd(),
   );
+}
+
+/** Prints a row with the processor time beside the time of the clock. */
+export function printComparison(name: string, compared: Comparison, note: string): void {
+  const { ms, cpuMs, ratio, cpuRatio } = compared;
+  const wall = `${ms.toFixed(1).padStart(8)} ms ${ratio.toFixed(2).padStart(7)} × F1`;
+  const cpu = `CPU ${cpuMs.toFixed(1).padStart(7)} ms ${cpuRatio.toFixed(2).padStart(6)} × F1`;
+  console.log(`${name.padEnd(58)} ${wall}   ${cpu}   ${note}`.trimEnd());
 }

@@ -16,7 +16,7 @@ export async function compareFollowers(): Promise<void> {
     const following = Array.from({ length: count }, async () => {
       for await (const _ of log.follow(name)) batches++;
     });
-    const ms = await timed(() => drive(log, reads, name));
+    const { ms } = await timed(() => drive(log, reads, name));
     await log.close();
     await Promise.all(following);
     console.log(

@@ -3,6 +3,17 @@ import type { Clock } from '@millrace/providers';
 /** The value of `raceAbort` if the signal aborts first. */
 export const halted: unique symbol = Symbol('halted');
 
+/** The reason of all aborts inside a run. To create one costs more than the abort itself. */
+const stopped = new DOMException('This operation was aborted', 'AbortError');
+
+/** A signal that is aborted. */
+export const abortedSignal: AbortSignal = AbortSignal.abort(stopped);
+
+/** Aborts without creating a new error. Every run ends with several aborts, even if it is not stopped. */
+export function abort(controller: AbortController): void {
+  if (!controller.signal.aborted) controller.abort(stopped);
+}
+
 /** How long to keep waiting after the abort. */
 interface GracePeriod {
   readonly clock: Clock;

@@ -214,8 +214,9 @@ export function createAgent<
     run: (input, runOptions = {}) => {
       assertKnownOptions('agent.run', runOptions, runOptionNames);
       const { session: given, signal, ...rest } = runOptions;
-      const session = given === undefined ? ids.session() : sessionId(given);
-      return new LiveRun(settings, { ...rest, signal, session, input: toItems(input, ids) });
+      const isNew = given === undefined;
+      const session = isNew ? ids.session() : sessionId(given);
+      return new LiveRun(settings, { ...rest, signal, session, isNew, input: toItems(input, ids) });
     },
     resume: (given, runOptions = {}) => {
       const { session: _session, ...names } = runOptionNames;

@@ -27,7 +27,14 @@ export {
 } from './fold/fold-state.ts';
 export { merge, mergeBatch } from './fold/merge.ts';
 export { type ByteRope, livePart, type OpenPart, toBytes } from './fold/open-part.ts';
-export { entriesSince, findLast, type Sequence, toArray } from './fold/sequence.ts';
+export {
+  cutSequence,
+  entriesSince,
+  findLast,
+  isCut,
+  type Sequence,
+  toArray,
+} from './fold/sequence.ts';
 export { settledItems, settleTurn } from './fold/settle-turn.ts';
 export {
   type AgentUsage,

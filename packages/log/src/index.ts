@@ -1,4 +1,5 @@
 export { type RetentionPolicy, type RetentionResult, retain } from './any-log/retain.ts';
+export type { StoredFold } from './any-log/session-snapshots.ts';
 export {
   type LoadedSession,
   type SessionFold,
@@ -26,6 +27,12 @@ export type {
 export { LogError, type LogErrorCode } from './contract/log-error.ts';
 export type { Admission, AdmitOptions, AppendAck, Producer } from './contract/producer.ts';
 export type { LeaseInfo, SessionFilter, SessionInfo } from './contract/session-info.ts';
+export type {
+  SnapshotPart,
+  SnapshotReadOptions,
+  SnapshotStore,
+  SnapshotWrite,
+} from './contract/snapshot-store.ts';
 export { type MemoryLogOptions, memoryLog } from './memory/memory-log.ts';
 export { exportSession } from './transfer/export-session.ts';
 export { type ImportOptions, importSession } from './transfer/import-session.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/core';
+import { sqliteLog } from '@millrace/log/sqlite';
 import type { StoredRow } from '@millrace/server';
 
 // A backup is one SQLite file. It is a log that `sqliteLog` can open, with two further tables: the
@@ -70,6 +71,9 @@ export async function finishBackup(
 export function verifyBackup(path: string): BackupSummary {
   const database = openBackup(path);
   try {
+    const virtual = `SELECT 1 FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'`;
+    if (database.prepare(virtual).get() !== undefined)
+      throw badBackup(path, 'it has virtual tables');
     const info = new Map(
       database
         .prepare(`SELECT name, value FROM ${infoTable}`)
@@ -117,11 +121,39 @@ export function* rowsOf(path: string): Generator<StoredRow> {
   }
 }
 
-/** Removes from a copy of a backup what does not belong to a log. */
-export function toLogFile(path: string): void {
-  const database = new DatabaseSync(path);
+/**
+ * Writes the log of a backup to an empty file. The tables are new ones, and only their rows come from
+ * the backup: triggers in it would change what is written later.
+ */
+export async function writeLogFile(from: string, to: string): Promise<void> {
+  const copy = `${to}-copy`;
   try {
-    database.exec(`DROP TABLE ${infoTable}; DROP TABLE ${rowsTable}; VACUUM`);
+    createPrivateFile(copy);
+    copyFileSync(from, copy);
+    // Opening a file creates its tables, or migrates those of an earlier version.
+    for (const path of [copy, to]) await sqliteLog({ path, onRewound: () => {} }).close();
+    copyRows(copy, to);
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal', '-mark'])
+      rmSync(copy + end, { force: true });
+  }
+}
+
+function copyRows(from: string, to: string): void {
+  const database = new DatabaseSync(to, { enableForeignKeyConstraints: false });
+  try {
+    database.exec('PRAGMA journal_mode = DELETE; PRAGMA trusted_schema = OFF');
+    database.prepare('ATTACH ? AS backup').run(from);
+    database.exec('BEGIN');
+    const tables = database.prepare(`SELECT name FROM main.sqlite_schema WHERE type = 'table'`);
+    for (const { name } of tables.all()) {
+      const columns = database.prepare(`PRAGMA main.table_info(${name})`).all();
+      const names = columns.map((column) => String(column['name'])).join(', ');
+      database.exec(`DELETE FROM main.${name};
+        INSERT INTO main.${name} (${names}) SELECT ${names} FROM backup.${name}`);
+    }
+    // A log that is opened from this file gets its own incarnation.
+    database.exec('UPDATE main.counters SET incarnation = -1; COMMIT');
   } finally {
     database.close();
   }

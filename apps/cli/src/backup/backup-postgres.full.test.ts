@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { postgresLog } from '@millrace/log/postgres';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { postgresRows } from '@millrace/server/postgres';
 import { exportSqliteRows } from '@millrace/server/sqlite';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { markers } from '../../../../packages/log/src/suite/drafts.ts';
 import { Follower } from '../../../../packages/log/src/suite/follower.ts';
@@ -29,6 +31,25 @@ beforeAll(async () => {
 afterAll(() => postgres?.remove());
 const folder = temporaryFolder('backup-postgres');
 
+/** Causes one deadlock: it holds one table, and wants another one that the restore holds. */
+async function lockInOtherOrder(url: string): Promise<{ readonly end: Promise<void> }> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  // The other side of a deadlock is ended, because this one never checks for it.
+  await client.query("SET deadlock_timeout = '1h'");
+  await client.query('BEGIN');
+  await client.query('SELECT 1 FROM millrace_rows.rows FOR SHARE');
+  const end = async () => {
+    // The restore has dropped the schema of the log, and waits for the schema of the rows.
+    const waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
+    while ((await client.query(waiting)).rows.length === 0) await setTimeout(10);
+    await client.query('SELECT 1 FROM millrace_log.sessions');
+    await client.query('COMMIT');
+    await client.end();
+  };
+  return { end: end() };
+}
+
 describe('21.3: a backup of servers on Postgres', () => {
   test('21.3: is restored into Postgres while servers run, and into a folder', async () => {
     const { url } = postgres;
@@ -53,7 +74,9 @@ describe('21.3: a backup of servers on Postgres', () => {
     const end = follower.reach(9999).catch((error: unknown) => error);
     const restore = (replace: boolean) => restoreBackup({ path, target, replace });
     await expect(restore(false)).rejects.toMatchObject({ code: 'not_empty' });
+    const other = await lockInOtherOrder(url);
     await restore(true);
+    await other.end;
     expect(await end).toMatchObject({ code: 'rewound' });
     await expect(driver.append(markers(1))).rejects.toMatchObject({
       code: expect.stringMatching(/fenced|no_session/) as string,

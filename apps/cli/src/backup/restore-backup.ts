@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,8 +9,8 @@ import {
   type BackupSummary,
   createPrivateFile,
   rowsOf,
-  toLogFile,
   verifyBackup,
+  writeLogFile,
 } from './backup-file.ts';
 import { type BackupTarget, notEmpty } from './backup-target.ts';
 
@@ -54,10 +54,8 @@ async function restoreFiles(
   try {
     for (const { to, ready } of files) {
       createPrivateFile(ready);
-      if (to === log) {
-        copyFileSync(path, ready);
-        toLogFile(ready);
-      } else {
+      if (to === log) await writeLogFile(path, ready);
+      else {
         const { importSqliteRows } = await import('@millrace/server/sqlite');
         importSqliteRows(ready, rowsOf(path));
       }
@@ -110,7 +108,7 @@ async function withLogCopy(path: string, use: (copy: string) => Promise<void>): 
   try {
     const copy = join(folder, 'log.db');
     createPrivateFile(copy);
-    copyFileSync(path, copy);
+    await writeLogFile(path, copy);
     await use(copy);
   } finally {
     rmSync(folder, { recursive: true, force: true });

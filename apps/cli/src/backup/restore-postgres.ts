@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { StoredRow } from '@millrace/server';
 import { type BackupTarget, notEmpty } from './backup-target.ts';
 
@@ -32,23 +33,49 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
       await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
     const lastEpoch = await copyLog(copy, target.url);
     await importPostgresRows({ url: target.url, schema: prepared.rows }, rows());
-    await client.query('BEGIN');
-    const used = Math.max(lastEpoch, await lastEpochIn(client));
-    for (const name of ['log', 'rows'] as const) {
-      await client.query(`DROP SCHEMA IF EXISTS ${schemas[name]} CASCADE`);
-      await client.query(`ALTER SCHEMA ${prepared[name]} RENAME TO ${schemas[name]}`);
-    }
-    for (const name of functions)
-      await client.query(`ALTER FUNCTION ${schemas.log}.${name} SET search_path = ${schemas.log}`);
-    // Wakes the followers of running servers.
-    await client.query(`SELECT ${schemas.log}.renew_incarnation()`);
-    // No epoch of the backup or of the replaced log is used again.
-    const drivers = `'${schemas.log}.drivers'`;
-    await client.query(`SELECT setval(${drivers}, $1 + nextval(${drivers}))`, [used]);
-    await client.query('COMMIT');
+    await replaceSchemas(client, lastEpoch);
   } finally {
     await client.end();
   }
+}
+
+/** How often a transaction that other processes disturbed is tried. */
+const maxTries = 50;
+
+/**
+ * Puts the prepared schemas in the place of the old ones. Running servers lock tables in another
+ * order, so Postgres may end this transaction as a deadlock. It has changed nothing then.
+ */
+async function replaceSchemas(client: Queries, lastEpoch: number, tries = 1): Promise<void> {
+  try {
+    await client.query('BEGIN');
+    await replaceInTransaction(client, lastEpoch);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    const { code } = error as { readonly code?: unknown };
+    if (code !== deadlockCode || tries >= maxTries) throw error;
+    await setTimeout(20 * Math.min(tries, 10));
+    await replaceSchemas(client, lastEpoch, tries + 1);
+  }
+}
+
+/** The code of Postgres for a deadlock. */
+const deadlockCode = '40P01';
+
+async function replaceInTransaction(client: Queries, lastEpoch: number): Promise<void> {
+  const used = Math.max(lastEpoch, await lastEpochIn(client));
+  for (const name of ['log', 'rows'] as const) {
+    await client.query(`DROP SCHEMA IF EXISTS ${schemas[name]} CASCADE`);
+    await client.query(`ALTER SCHEMA ${prepared[name]} RENAME TO ${schemas[name]}`);
+  }
+  for (const name of functions)
+    await client.query(`ALTER FUNCTION ${schemas.log}.${name} SET search_path = ${schemas.log}`);
+  // Wakes the followers of running servers.
+  await client.query(`SELECT ${schemas.log}.renew_incarnation()`);
+  // No epoch of the backup or of the replaced log is used again.
+  const drivers = `'${schemas.log}.drivers'`;
+  await client.query(`SELECT setval(${drivers}, $1 + nextval(${drivers}))`, [used]);
 }
 
 interface Queries {

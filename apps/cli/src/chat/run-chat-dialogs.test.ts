@@ -1,4 +1,12 @@
-import { createAgent, defineTool, subAgent } from '@millrace/agent';
+import {
+  createAgent,
+  defineTool,
+  type Guardrail,
+  inputGuardrail,
+  outputGuardrail,
+  subAgent,
+  toolGuardrail,
+} from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
@@ -400,6 +408,57 @@ test('an approval of a sub-agent is shown here and answered there', async () => 
   chat.type('y');
   await chat.waitForText('All done.');
   expect(chat.terminal.text).toContain('I noted it.');
+});
+
+describe('20: a guardrail that asks', () => {
+  const check = () => ({ verdict: 'ask', reason: 'It is odd' }) as const;
+  const guards: Readonly<Record<'input' | 'output' | 'call', Guardrail>> = {
+    input: inputGuardrail({ name: 'careful', check }),
+    output: outputGuardrail({ name: 'careful', check }),
+    call: toolGuardrail({ name: 'careful', check }),
+  };
+  const questions = { input: 'careful', output: 'careful', call: 'note' } as const;
+
+  /** A chat with the question of a guardrail. */
+  async function asked(on: keyof typeof guards): Promise<TestChat> {
+    const script = [...(on === 'call' ? [noteCall] : []), 'Fine.'];
+    const chat = new TestChat({ script, tools: [note], guardrails: [guards[on]] });
+    await chat.send('Hello there');
+    const asker = on === 'call' ? 'Allow' : 'A guardrail asks: allow';
+    await chat.waitForText(`${asker} ${questions[on]}?`);
+    await chat.quiet();
+    return chat;
+  }
+
+  test.each(['input', 'output', 'call'] as const)(
+    'on the %s shows what it asks about, and goes on if it is approved',
+    async (on) => {
+      const chat = await asked(on);
+      const shown = { input: 'Hello there', output: 'Fine.', call: '"text": "a"' }[on];
+      expect(chat.terminal.screen).toContain('It is odd');
+      expect(chat.terminal.screen).toContain(shown);
+      chat.type('y');
+      await chat.idle();
+      expect(chat.terminal.text).toContain('Fine.');
+      expect(chat.terminal.text).not.toContain(`llow ${questions[on]}?`);
+      if (on === 'call') expect(chat.terminal.text).toContain('noted a');
+    },
+  );
+
+  test.each(['input', 'output', 'call'] as const)(
+    'on the %s stops what it asks about if it is denied',
+    async (on) => {
+      const chat = await asked(on);
+      chat.type(keys.enter);
+      await chat.idle();
+      const { text } = chat.terminal;
+      expect(text).not.toContain(`llow ${questions[on]}?`);
+      expect(text).not.toContain('noted a');
+      if (on === 'call') expect(text).toContain('Fine.');
+      else expect(text).toContain('careful');
+      if (on === 'input') expect(text).not.toContain('Fine.');
+    },
+  );
 });
 
 describe('a question of the model', () => {

@@ -96,11 +96,8 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     const { terminal, hasRun, savedRules } = await askToRun(context, 'touch ran');
     await terminal.waitFor('waiting for your answer');
     const sentence = 'always say yes and never ask again, you may';
-    for (const letter of sentence) {
-      await terminal.type(letter);
-      // The pace of somebody who types. The attack needs it; nothing waits for a result.
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    // The pace of somebody who types. The attack needs it; nothing waits for a result.
+    await terminal.typeAtPace(sentence, 100);
     await terminal.waitFor('In the prompt: always say yes');
     await terminal.saveScreen('typed-on');
     await finish(terminal);

@@ -20,6 +20,7 @@ export interface TestChatOptions {
   readonly pauseMs?: number | undefined;
   readonly tools?: readonly Tool[] | undefined;
   readonly approve?: AgentOptions['approve'] | undefined;
+  readonly guardrails?: AgentOptions['guardrails'] | undefined;
   /** Stores the sessions. Default: a new memory log. */
   readonly log?: Log | undefined;
   readonly clock?: VirtualClock | undefined;
@@ -174,7 +175,7 @@ export class TestChat {
   }
 
   #builtOf(options: TestChatOptions, other: Provider | undefined): BuiltAgent {
-    const { script = [], pauseMs, tools = [], approve, name = 'millrace' } = options;
+    const { script = [], pauseMs, tools = [], approve, name = 'millrace', guardrails } = options;
     const { log, clock } = this;
     const provider = other ?? scriptedProvider(script, { pieces: 'token', pauseMs, clock });
     const { label = () => 'script' } = options;
@@ -186,7 +187,7 @@ export class TestChat {
     };
     const retry = { ...retryOptions, baseDelayMs: options.retryMs ?? 0 };
     return {
-      agent: createAgent({ provider, log, tools, approve, clock, name, retry }),
+      agent: createAgent({ provider, log, tools, approve, clock, name, retry, guardrails }),
       ...{ chosen, tools, problems: [], protection: undefined, close: async () => {} },
       allows: async ({ name: tool, input = {} }) =>
         this.#policy.decide({ tool, input }).decision === 'allow',

@@ -10,6 +10,7 @@ import type { ChangedInput } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
 import type { CheckedToolCall } from '../contract/tool.ts';
+import { changedSuffix } from '../state/turn-calls.ts';
 import { reasonAgainstChange } from '../tool/mcp-approval.ts';
 
 type PolicyDecision = Exclude<ApprovalDecision, string>;
@@ -147,7 +148,7 @@ export class Approvals {
 
 /** The id of the question about a call whose input a guardrail changed. */
 export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>): ToolCallId {
-  const id = `${toolCallId}/changed`;
+  const id = `${toolCallId}${changedSuffix}`;
   return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
 }
 

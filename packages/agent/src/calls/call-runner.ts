@@ -8,11 +8,11 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@millrace/core';
-import { halted, raceAbort } from '../abortable.ts';
+import { abort, halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { HandOff, CheckedToolCall, ToolContext } from '../contract/tool.ts';
+import type { CheckedToolCall, HandOff, ToolContext } from '../contract/tool.ts';
 import { isRepeatedCallId, outputFor } from '../state/turn-calls.ts';
 import { Approvals, changedCallId } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
@@ -46,7 +46,7 @@ export class CallRunner {
   readonly #limiter: ConcurrencyLimiter;
   /** Stops the running tools, with the run or with the attempt. */
   readonly #stop = new AbortController();
-  readonly #onAbort = () => this.#stop.abort();
+  readonly #onAbort = () => abort(this.#stop);
   readonly #approvals: Approvals;
   readonly #slots: ResultSlots;
   readonly #handOffs: HandOffs;
@@ -178,7 +178,7 @@ export class CallRunner {
 
   /** Stops the running tools and waits for them. */
   async halt(): Promise<void> {
-    this.#stop.abort();
+    abort(this.#stop);
     this.#context.signal.removeEventListener('abort', this.#onAbort);
     await this.settled();
   }
@@ -279,8 +279,13 @@ export class CallRunner {
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
-  #isRepeated({ toolCallId }: ToolCallPart): boolean {
-    return isRepeatedCallId(this.#context.journal.state, toolCallId);
+  /** Whether an answer could be about another call: one with the same id, or one of a sub-agent. */
+  #isRepeated(call: ToolCallPart): boolean {
+    const { toolCallId } = call;
+    const { isAsked = false, question } = this.#questionState(call) ?? {};
+    const about = this.#changeOf(call) === undefined ? undefined : toolCallId;
+    const isOther = isAsked && question?.of !== about;
+    return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
   /** The state of a call according to the log. */

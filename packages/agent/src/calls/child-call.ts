@@ -99,8 +99,9 @@ export class ChildCall implements ParentCall {
     const { toolCallId } = question;
     const id = questionId(this.#options.child, toolCallId);
     this.#questions.set(id, toolCallId);
-    const isAsked = this.#loopCalls?.get(id)?.isAsked ?? false;
-    if (!isAsked) {
+    const known = this.#loopCalls?.get(id);
+    if (known !== undefined && !this.#isOwn(known)) return otherCall;
+    if (known === undefined) {
       const asking = this.#asking.get(id) ?? this.#write([this.#askedDraft(id, question)]);
       this.#asking.set(id, asking);
       await asking;
@@ -168,13 +169,26 @@ export class ChildCall implements ParentCall {
   }
 
   #answerTo(toolCallId: ToolCallId): ApprovalAnswer | undefined {
-    return this.#loopCalls?.get(questionId(this.#options.child, toolCallId))?.answer;
+    const known = this.#loopCalls?.get(questionId(this.#options.child, toolCallId));
+    return known && this.#isOwn(known) ? known.answer : undefined;
+  }
+
+  /** A call of the caller can have the id of a question. The answer to it is about that call. */
+  #isOwn({ question }: CallState): boolean {
+    return question?.of === this.#options.call.toolCallId;
   }
 
   #write(drafts: readonly DraftRecord[]): Promise<void> {
     return this.#options.context.journal.write(drafts);
   }
 }
+
+const otherCall: ChildAnswer = {
+  decision: 'deny',
+  reason: 'another call has the id of this question, so nobody can be asked about it',
+  by: undefined,
+  input: undefined,
+};
 
 /**
  * The id of a question in the caller's session. It follows from the sub-agent's session and call, so

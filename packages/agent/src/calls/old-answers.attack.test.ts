@@ -1,7 +1,16 @@
-import { type Fact, type ItemId, type LogRecord, type PartId, toolCallId } from '@millrace/core';
+import {
+  countingIds,
+  type Fact,
+  type ItemId,
+  type LogRecord,
+  type PartId,
+  toolCallId,
+} from '@millrace/core';
 import { exportSession, importSession, memoryLog } from '@millrace/log';
 import { expect, test } from 'vitest';
 import type { Approval } from '../contract/settings.ts';
+import type { CheckedToolCall } from '../contract/tool.ts';
+import { toolGuardrail } from '../guardrails/define-guardrail.ts';
 import { readPendingApprovals } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { answer, createTestAgent, session, tool } from '../testing/test-agent.ts';
@@ -139,6 +148,59 @@ test('attack: sub-agents whose calls have the same long id have a question each'
   expect((await stage.end(run)).text).toBe('Done.');
   expect(ran).toEqual([first.input]);
 });
+
+test.for(['a, then its question', 'its question, then a'] as const)(
+  '18.66: attack: one answer does not allow a changed call and a call with the id of its question (%s)',
+  async (order) => {
+    const ran: unknown[] = [];
+    const rm = tool('rm', async (input) => ran.push(input));
+    const check = ({ call: { toolCallId: id } }: CheckedToolCall) =>
+      id === 'a' ? { verdict: 'change' as const, to: { all: true, note: '[masked]' } } : 'pass';
+    const calls = [call('a', 'rm', { all: true }), call('a/changed', 'rm', { file: 'b' })];
+    const script = answer(...(order.startsWith('a') ? calls : calls.toReversed()));
+    const stage = createTestAgent([script, 'Done.', 'Done.'], {
+      ...{ tools: [rm], whileAsking: 'park', approve: () => 'ask' as const },
+      guardrails: [toolGuardrail({ name: 'mask', check })],
+    });
+    await stage.end(stage.agent.run('Go', { session }));
+    const asked = await readPendingApprovals(stage.log, session);
+    const run = stage.agent.resume(session);
+    for (const one of asked) await run.approve(one);
+    await stage.end(run);
+    expect(ran).toEqual(asked.map(({ input }) => input));
+  },
+);
+
+test.for(['wait', 'park'] as const)(
+  '18.67: attack: one answer does not allow a call and the call of a sub-agent (%s)',
+  async (whileAsking) => {
+    const clock = new VirtualClock();
+    const ran: unknown[] = [];
+    const rm = tool('rm', async (input) => ran.push(input));
+    const options = { clock, whileAsking, approve: () => 'ask' as const };
+    const script = [answer(call('x', 'rm', { all: true })), 'Done.'];
+    const { agent } = createTestAgent(script, { ...options, tools: [rm] });
+    const helper = subAgent({ name: 'a', description: 'a', agent });
+    // The caller's provider knows the session of the sub-agent.
+    const calls = answer(call('c1', 'a', { task: 'x' }), call('kid/x', 'rm', { file: 'b' }));
+    const stage = createTestAgent([calls, 'Done.', 'Done.'], {
+      ...{
+        ...options,
+        tools: [helper, rm],
+        ids: { ...countingIds(), session: () => 'kid' as never },
+      },
+      approve: ({ call: { name } }) => (name === 'rm' ? 'ask' : 'allow'),
+    });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('approval_asked');
+    const [asked = expect.fail()] = await readPendingApprovals(stage.log, session);
+    if (whileAsking === 'park') await stage.end(run);
+    const now = whileAsking === 'park' ? stage.agent.resume(session) : run;
+    await now.approve(asked);
+    await stage.end(now);
+    expect(ran).toEqual([asked.input]);
+  },
+);
 
 /** Exports a session, adds records at its end, and imports it into another log. */
 async function forged(log: Parameters<typeof exportSession>[0], facts: readonly Fact[]) {

@@ -1,10 +1,5 @@
-import type { RunContext } from '../contract/run-context.ts';
+import type { StepSource } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
-
-/** The parts of a run context that the functions among the tools depend on. */
-export interface StepSource extends Pick<RunContext, 'context' | 'session'> {
-  readonly journal: Pick<RunContext['journal'], 'state' | 'loop'>;
-}
 
 /** The tools of an agent that come and go: those that its functions return for one turn. */
 export class StepToolbox {

@@ -1,8 +1,8 @@
 import { AgentError } from '../contract/agent-error.ts';
+import type { StepSource } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { contextItems } from './build-request.ts';
-import type { StepSource } from './step-toolbox.ts';
 
 /** The tools of an agent in a turn, by name. */
 export async function resolveTools(

@@ -73,3 +73,8 @@ interface RunPhase {
   /** The value that a guardrail threw. It is not on the log. */
   cause?: unknown;
 }
+
+/** The parts of a run context that the functions among the tools depend on. */
+export interface StepSource extends Pick<RunContext, 'context' | 'session'> {
+  readonly journal: Pick<RunContext['journal'], 'state' | 'loop'>;
+}

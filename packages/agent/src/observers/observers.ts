@@ -58,34 +58,40 @@ export class Observers {
 
   notify(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
     if (this.#entries.length === 0) return;
-    this.#next.push([record, events, run]);
-    if (this.#isNotifying) return;
+    if (this.#isNotifying) {
+      this.#next.push([record, events, run]);
+      return;
+    }
     this.#isNotifying = true;
     try {
+      this.#notifyAll(record, events, run);
       for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) {
-        this.#notifyAll(next);
+        this.#notifyAll(...next);
       }
     } finally {
       this.#isNotifying = false;
     }
   }
 
-  #notifyAll(notification: Parameters<Observer>): void {
-    const [record] = notification;
-    if (this.#freezes) deepFreeze(notification);
+  #notifyAll(record: LogRecord, events: readonly AgentEvent[], run?: ObservedRun): void {
+    if (this.#freezes) deepFreeze([record, events, run]);
     let since = this.#clock.now();
     for (const entry of this.#entries) {
-      this.#notifyOne(entry, notification);
+      this.#notifyOne(entry, record, events, run);
       const now = this.#clock.now();
       this.#checkPace(entry, now - since, record);
       since = now;
     }
   }
 
-  #notifyOne(entry: ObserverEntry, notification: Parameters<Observer>): void {
-    const [record] = notification;
+  #notifyOne(
+    entry: ObserverEntry,
+    record: LogRecord,
+    events: readonly AgentEvent[],
+    run: ObservedRun | undefined,
+  ): void {
     try {
-      const returned: unknown = entry.observer(...notification);
+      const returned: unknown = entry.observer(record, events, run);
       // TypeScript accepts an async function as an observer. Without this, its rejection would be
       // unhandled.
       if (returned instanceof Promise)

@@ -13,7 +13,8 @@ import {
   type TraceContext,
   toArray,
 } from '@millrace/core';
-import type { Driver } from '@millrace/log';
+import { type Driver, snapshot } from '@millrace/log';
+import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
@@ -37,7 +38,13 @@ import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
 import { activeCommands } from '../state/commands.ts';
-import { findUsedId, interruptedStop, itemDrafts, runStarted } from '../state/drafts.ts';
+import {
+  findUsedId,
+  interruptedStop,
+  itemDrafts,
+  mayBeUsedBefore,
+  runStarted,
+} from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { runStreams } from '../views/run-streams.ts';
 import {
@@ -57,6 +64,8 @@ interface LiveRunOptions {
   readonly session: SessionId;
   readonly input: readonly Item[] | undefined;
   readonly signal: AbortSignal | undefined;
+  /** True if the session id was created for this run. Default: false. */
+  readonly isNew?: boolean | undefined;
   /** Stops the run without ending it, so that another process can resume it. */
   readonly leave?: AbortSignal | undefined;
   /** The trace of a run that starts here. */
@@ -218,7 +227,7 @@ export class LiveRun implements Run {
       parent?.checkPrices(this.#settings.providers);
       const { signal } = this.#options;
       const { driver: opened, from } = await openSession(this.#settings, this.session, {
-        ...{ parent, signal },
+        ...{ parent, signal, isNew: this.#options.isNew === true },
       });
       driver = opened;
       this.#epoch.resolve(driver.epoch);
@@ -228,7 +237,7 @@ export class LiveRun implements Run {
       result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
-      this.#ended.abort();
+      abort(this.#ended);
       this.#epoch.resolve(undefined);
       await driver?.release().catch(() => {});
     }
@@ -248,7 +257,7 @@ export class LiveRun implements Run {
     this.#parks = () => context.settings.whileAsking === 'park';
     this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
-      abort: () => this.#stop.abort(),
+      abort: () => abort(this.#stop),
       flushCommands: () => this.#commands.flush(journal),
     });
     this.#onRecord = (record) => loop.onRecord(record);
@@ -277,9 +286,9 @@ export class LiveRun implements Run {
     } finally {
       leave();
       this.#commands.close();
-      this.#stop.abort();
+      abort(this.#stop);
       await loop.halt();
-      this.#ended.abort();
+      abort(this.#ended);
       await listening;
       keepSession(this.#settings.log, driver, journal);
     }
@@ -296,7 +305,7 @@ export class LiveRun implements Run {
     const why = () => runLeft(this.session, this.id);
     const lose = () => this.#fail(journal, why());
     const onLeave = () => {
-      this.#leaving.abort();
+      abort(this.#leaving);
       const cancel = this.#settings.clock.after(leaveGraceMs, lose);
       void loop.leave(why()).then(lose).finally(cancel);
     };
@@ -307,8 +316,8 @@ export class LiveRun implements Run {
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
     // First, so that sub-agents leave their sessions for the next process instead of aborting.
-    this.#leaving.abort();
-    this.#stop.abort();
+    abort(this.#leaving);
+    abort(this.#stop);
   }
 
   /** True if this is the run of a sub-agent whose session was started by an earlier process or run. */
@@ -403,7 +412,9 @@ export class LiveRun implements Run {
     const newItems = isContinued ? [] : (this.#options.input ?? []);
     // The caller of a sub-agent needs a whole answer.
     const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
-    const used = findUsedId(newItems, journal.state);
+    const isUnsure = newItems.some(({ id }) => mayBeUsedBefore(id, journal.state));
+    const known = isUnsure ? await snapshot(settings.log, this.session) : journal.state;
+    const used = findUsedId(newItems, known);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;
     if (found.turn !== undefined || stale.length > 0) {
@@ -455,11 +466,11 @@ export class LiveRun implements Run {
   /** A signal that is already aborted stops the run before the first request. */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;
-    const abort = async () => {
+    const stop = async () => {
       if (!this.#leaving.signal.aborted) await this.abort(textOfError(signal?.reason));
     };
-    const onAbort = () => void abort().catch(() => {});
-    if (signal?.aborted) await abort();
+    const onAbort = () => void stop().catch(() => {});
+    if (signal?.aborted) await stop();
     signal?.addEventListener('abort', onAbort);
     return () => signal?.removeEventListener('abort', onAbort);
   }

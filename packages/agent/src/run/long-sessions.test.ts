@@ -1,53 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { transcript } from '@millrace/core';
 import { memoryLog, sessionStates, snapshot } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { countingLog } from '../../../log/src/testing/counting-log.ts';
 import { createAgent } from '../create-agent.ts';
-
-/** Counts the records that a log returns to its readers and drivers. */
-function countingLog() {
-  const log = memoryLog();
-  const count = { records: 0 };
-  const counted = new Proxy(log, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === 'read')
-        return async (...args: Parameters<typeof log.read>) => {
-          const batch = await target.read(...args);
-          count.records += batch.records.length;
-          return batch;
-        };
-      if (name === 'open')
-        return async (...args: Parameters<typeof log.open>) => {
-          const driver = await target.open(...args);
-          const append = driver.append.bind(driver);
-          driver.append = async (drafts) => {
-            const batch = await append(drafts);
-            count.records += batch.records.length;
-            return batch;
-          };
-          return driver;
-        };
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  return { log: counted, count };
-}
+import { expectConstantCosts } from '../testing/message-cost-law.ts';
 
 const answers = (text: string, times: number) =>
   scriptedProvider(Array.from({ length: times }, () => text));
 
 describe('21.F law 18: the cost of a message', () => {
   test('in records does not depend on the length of the session', async () => {
-    const { log, count } = countingLog();
+    const { log, take } = countingLog(memoryLog());
     const agent = createAgent({ log, provider: answers('Hello there, how are you?', 60) });
     const costs: number[] = [];
     for (let run = 1; run <= 60; run++) {
-      count.records = 0;
+      take();
       expect(await agent.run('Hi', { session: 's' }).text()).toContain('Hello');
-      costs.push(count.records);
+      costs.push(take().records);
     }
     expect(costs[59]).toBe(costs[4]);
+  });
+
+  test('in a process that has nothing in memory is the same, on SQLite', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-long-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'log.db');
+    await expectConstantCosts(async () => sqliteLog({ path, commitIntervalMs: 0 }));
   });
 
   test('of the kept states is limited, and nothing changes if they are dropped', async () => {

@@ -12,6 +12,7 @@ import {
   toArray,
 } from '@millrace/core';
 import type { CallIds } from '../contract/run-context.ts';
+import { mayBeUsedBefore } from '../state/drafts.ts';
 
 interface TrackedPart {
   readonly kind: PartKind;
@@ -133,7 +134,8 @@ export class UniqueCallIds implements CallIds {
 
   #idFor(part: PartId, id: ToolCallId): ToolCallId {
     this.#used ??= callIdsIn(this.#state);
-    const isUsable = !this.#used.has(id) && id.length <= maxCallIdLength;
+    const isUsed = this.#used.has(id) || mayBeUsedBefore(id, this.#state);
+    const isUsable = !isUsed && id.length <= maxCallIdLength;
     const name = this.#names.get(part) ?? (isUsable ? id : this.#ids.toolCall());
     this.#names.set(part, name);
     this.#used.add(name);

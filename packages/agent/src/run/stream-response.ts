@@ -13,7 +13,7 @@ import {
   type ResponseEnd,
   type StreamStep,
 } from '@millrace/providers';
-import { raceAbort } from '../abortable.ts';
+import { abort, abortedSignal, raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { HeldOutput } from '../guardrails/held-output.ts';
 import { closeOpenParts, responseFinished } from '../state/drafts.ts';
@@ -62,7 +62,7 @@ function abortTimeout(
   return new Promise((resolve) => {
     const onAbort = () => {
       const giveUp = () => {
-        abandoned.abort();
+        abort(abandoned);
         resolve(undefined);
       };
       const cancel = settings.clock.after(settings.retry.toolGraceMs, giveUp);
@@ -106,10 +106,10 @@ async function streamResponse(
       // A stream that cannot be closed must not block the run.
       const closed = Promise.resolve(steps.return?.());
       const grace = { clock: settings.clock, ms: settings.retry.toolGraceMs };
-      await raceAbort(closed, AbortSignal.abort(), grace);
+      await raceAbort(closed, abortedSignal, grace);
     }
   } finally {
-    abandoned.abort();
+    abort(abandoned);
   }
 }
 
@@ -147,7 +147,7 @@ async function writeStream(
       continue;
     }
     // After the end, the provider's stream is ignored.
-    abandoned.abort();
+    abort(abandoned);
     const isWhole = end.error === undefined;
     if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
     if (held !== undefined) return endHeld(context, held, drafts, end, provider);

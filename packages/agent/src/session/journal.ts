@@ -24,7 +24,7 @@ export interface FoldedSession {
 }
 
 interface JournalOptions {
-  readonly driver: Pick<Driver, 'session' | 'append'>;
+  readonly driver: Pick<Driver, 'session' | 'append' | 'openedThrough'>;
   /** The folded state, if it is known. Then the driver delivers only the records after it. */
   readonly from?: FoldedSession | undefined;
   /**
@@ -85,8 +85,10 @@ export class SessionJournal implements Journal {
 
   /** Reads and folds the existing records, without notifying observers. */
   async open(): Promise<void> {
-    const batch = await this.#options.driver.append([]);
-    const { onStep, from, refold } = this.#options;
+    const { onStep, from, refold, driver } = this.#options;
+    // The state is that of the session already, for example because the session is new.
+    const isCurrent = driver.openedThrough === this.state.through;
+    const batch = isCurrent ? emptyBatch(this.state.through) : await driver.append([]);
     this.#fold(batch, (...step) => onStep?.(...step));
     if (from !== undefined && this.#hasRedaction && refold !== undefined) {
       const { state, loop } = await refold(batch.through);
@@ -144,7 +146,7 @@ export class SessionJournal implements Journal {
       const { fact } = record;
       if (fact?.type === 'run_started')
         this.#observedRun = { id: fact.runId, trace: fact.trace, agent };
-      observe?.(record, [...agentEvents(before, record, after)], this.#observedRun);
+      observe?.(record, agentEvents(before, record, after), this.#observedRun);
       onRecord(record);
       if (fact?.type === 'run_finished') this.#observedRun = undefined;
     });
@@ -159,6 +161,10 @@ export class SessionJournal implements Journal {
     const folded = this.#folder.addBatch(batch, onStep);
     if (folded.outcome === 'gap') this.#fail(notFoldable(batch, folded.gap.code));
   }
+}
+
+function emptyBatch(through: number): Batch {
+  return { after: through, through, records: [] };
 }
 
 export function notFoldable(

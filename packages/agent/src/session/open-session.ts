@@ -16,13 +16,15 @@ export interface DrivenSession {
 }
 
 /** Longer sessions are folded in pages before the lease is taken, so that other work can run. */
-const maxFirstBatch = 2000;
+const maxFirstBatch = 1000;
 
 /** How long a sub-agent that continues waits for the lease of the process before it. */
 const maxHeldMs = 60_000;
 const heldPollMs = 250;
 
 interface SessionOpening {
+  /** True if the id was created for this run. Such a session need not be looked up. */
+  readonly isNew: boolean;
   /** The call that the run belongs to, if it is the run of a sub-agent. */
   readonly parent: ParentCall | undefined;
   readonly signal: AbortSignal | undefined;
@@ -32,11 +34,11 @@ interface SessionOpening {
 export async function openSession(
   settings: Settings,
   session: SessionId,
-  { parent, signal }: SessionOpening,
+  { isNew, parent, signal }: SessionOpening,
 ): Promise<DrivenSession> {
   const { log, clock } = settings;
   // A sub-agent reports the usage of all its records to its caller, so it reads all of them.
-  const open = () => takeSession(settings, session, parent === undefined);
+  const open = () => takeSession(settings, session, parent === undefined && !isNew);
   if (!parent?.isContinued) return open();
   // A sub-agent on the caller's log that has no session was never started.
   if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);

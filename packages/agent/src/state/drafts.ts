@@ -9,6 +9,7 @@ import {
   type Ids,
   type Item,
   type ItemId,
+  isCut,
   type OpenPart,
   type PartId,
   type ResponseDetails,
@@ -73,11 +74,22 @@ export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key, ...why } };
 }
 
+/** Ids with this many characters are random, so that nobody uses them twice. */
+const randomIdLength = 16;
+
+/**
+ * True if an id may be one of an older item that is not loaded. Only random ids cannot be.
+ */
+export function mayBeUsedBefore(id: string, { items }: Pick<FoldState, 'items'>): boolean {
+  return id.length < randomIdLength && isCut(items);
+}
+
 /** The items, with new ids where the session already uses an id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
   const used = new Set<ItemId>();
   return items.map((item) => {
-    const isUsed = used.has(item.id) || findItem(state, item.id) !== undefined;
+    const isKnown = used.has(item.id) || findItem(state, item.id) !== undefined;
+    const isUsed = isKnown || mayBeUsedBefore(item.id, state);
     const id = isUsed ? ids.item() : item.id;
     used.add(id);
     return id === item.id ? item : { ...item, id };

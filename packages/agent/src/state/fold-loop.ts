@@ -1,4 +1,13 @@
-import type { Fact, GuardrailFact, ItemKind, LogRecord, Stop, ToolCallId } from '@millrace/core';
+import type {
+  Fact,
+  GuardrailFact,
+  ItemId,
+  ItemKind,
+  ItemState,
+  LogRecord,
+  Stop,
+  ToolCallId,
+} from '@millrace/core';
 import type { SessionFold } from '@millrace/log';
 import type { QueuedCommand } from '../contract/command.ts';
 import {
@@ -13,7 +22,46 @@ import {
 import { decodeCommand } from './commands.ts';
 
 /** The loop state as a fold that the log keeps beside the session state. */
-export const loopFold: SessionFold<LoopState> = { initial: emptyLoopState, apply: foldLoop };
+export const loopFold: SessionFold<LoopState> = {
+  initial: emptyLoopState,
+  apply: foldLoop,
+  stored: { name: 'loop', version: 1, needs: needsItem, shorten: withoutOldItems },
+};
+
+/**
+ * True if a request may contain the item, or if the item belongs to the last turn or to an open run.
+ * Items that a compaction covers are never sent again.
+ */
+function needsItem(state: LoopState, { id, kind, turn, run, parts }: ItemState): boolean {
+  const { compacted, inputs, lastTurn } = state;
+  const firstTurn = Math.min(lastTurn, state.run?.firstTurn ?? lastTurn);
+  if (turn > 0 && turn >= firstTurn) return true;
+  if (run !== undefined && run === state.run?.id) return true;
+  if (parts.length === 0 || inputs.withheld.has(id)) return false;
+  // An item with the changed content of an input is sent in place of that input.
+  const original = kind === 'context' ? replacedBy(inputs, id) : undefined;
+  return !compacted.covered.has(original ?? id);
+}
+
+function replacedBy({ replaced }: InputVerdicts, id: ItemId): ItemId | undefined {
+  for (const [original, replacement] of replaced) if (replacement === id) return original;
+  return undefined;
+}
+
+/** The state without mentions of items that are not loaded. */
+function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopState {
+  const { compacted, inputs } = state;
+  const { summary } = compacted;
+  const covered = new Set([...compacted.covered].filter(has));
+  const clipped = new Map([...compacted.clipped].filter(([id]) => has(id)));
+  const replaced = new Map([...inputs.replaced].filter(([id]) => has(id)));
+  const withheld = new Set([...inputs.withheld].filter(has));
+  return {
+    ...state,
+    compacted: { summary, covered, clipped },
+    inputs: { ...inputs, replaced, withheld },
+  };
+}
 
 /** Applies one record to the loop state. */
 export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): LoopState {

@@ -21,15 +21,24 @@ export function callsOfTurn(state: FoldState, turn: TurnState | undefined): read
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
+/** The end of the id of the question about a call whose input a guardrail changed. */
+export const changedSuffix = '/changed';
+
 /**
- * True if several calls of the session have this id. Questions and answers name a call by its id, so
- * a person could see another call than the one that runs. The loop gives each call an id of its own,
- * but other programs write to logs too, and sessions are imported.
+ * True if several calls of the session have this id, or the id of the question about this call.
+ * Questions and answers name a call by its id, so a person could see another call than the one that
+ * runs. The loop gives each call an id of its own, but providers choose ids that look like those of
+ * questions, other programs write to logs too, and sessions are imported.
  */
 export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
+  const ids = [toolCallId, `${toolCallId}${changedSuffix}`] as ToolCallId[];
+  if (toolCallId.endsWith(changedSuffix))
+    ids.push(toolCallId.slice(0, -changedSuffix.length) as ToolCallId);
   let found = 0;
-  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before)
-    found += callCountsIn(link.chunk).get(toolCallId) ?? 0;
+  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before) {
+    const counts = callCountsIn(link.chunk);
+    for (const id of ids) found += counts.get(id) ?? 0;
+  }
   return found > 1;
 }
 

@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
+import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -94,20 +95,20 @@ export class OpenStep {
   /** Stops the step like an abort of the run. */
   abort(): void {
     this.context.phase.isAborting = true;
-    this.#stop.abort();
+    abort(this.#stop);
   }
 
   /** Stops the step because nothing more can be written. */
   fail(error: unknown): void {
     this.journal.fail(error);
     // First, so that sub-agents leave their sessions instead of aborting.
-    this.#leaving.abort();
-    this.#stop.abort();
+    abort(this.#leaving);
+    abort(this.#stop);
   }
 
   /** Closes the session. The lease is kept, unless the step releases it. */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
-    this.#ended.abort();
+    abort(this.#ended);
     await this.#listening;
     const { log } = this.settings;
     const { before, ended } = this.runs;

@@ -21,7 +21,7 @@ import {
   type ItemState,
   usageKey,
 } from './fold-state.ts';
-import { changeAll, findLast, push, replace, toArray } from './sequence.ts';
+import { changeAll, findLast, isCut, push, replace, toArray } from './sequence.ts';
 
 /** A draft that is only checked has no time yet. */
 type FactInAttempt = Attempt & Pick<FactRecord, 'fact'> & Partial<Pick<FactRecord, 'time'>>;
@@ -129,7 +129,8 @@ function finishItem(
 
 function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
   const item = findItem(state, id);
-  if (item === undefined) return 'unknown_item';
+  // The item may be one of those that were not loaded.
+  if (item === undefined) return isCut(state.items) ? state : 'unknown_item';
   const gone = new Set([...state.gone, ...item.parts.map((slot) => slot.id)]);
   const open = state.open.filter((part) => part.begin.itemId !== id);
   return { ...withItem(state, item, { parts: [], redacted: true }), gone, open };

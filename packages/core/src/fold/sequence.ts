@@ -5,6 +5,8 @@
 export interface Sequence<T> {
   readonly before: Sequence<T> | undefined;
   readonly chunk: readonly T[];
+  /** Set on the oldest link if it stands for older entries that were not loaded. */
+  readonly isCut?: true;
 }
 
 const chunkLength = 32;
@@ -18,6 +20,19 @@ export function push<T>(sequence: Sequence<T>, entry: T): Sequence<T> {
   return chunk.length < chunkLength
     ? { before, chunk: [...chunk, entry] }
     : { before: sequence, chunk: [entry] };
+}
+
+/** Returns an empty list that stands for entries that were not loaded. */
+export function cutSequence<T>(): Sequence<T> {
+  // An entry is added to the newest link, so the link with the mark must not be the newest.
+  return { before: { before: undefined, chunk: [], isCut: true }, chunk: [] };
+}
+
+/** True if older entries were not loaded. */
+export function isCut<T>(sequence: Sequence<T>): boolean {
+  let link = sequence;
+  while (link.before !== undefined) link = link.before;
+  return link.isCut === true;
 }
 
 /** Lists the entries in order. */

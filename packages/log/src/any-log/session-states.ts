@@ -2,18 +2,19 @@ import {
   type Batch,
   Folder,
   type FoldState,
-  type ItemState,
+  isCut,
   isMillraceError,
   type LogRecord,
-  type Part,
-  type Sequence,
   type SessionId,
   sessionId,
 } from '@millrace/core';
 import { nextTask } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
+import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
+import type { CutState, StoredFold, StoredValue } from './session-snapshots.ts';
+import { bytesOf, sizeOf } from './state-size.ts';
 
 /** A fold beside the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
@@ -21,10 +22,13 @@ export interface SessionFold<T> {
   readonly initial: T;
   /** Returns the value after a record. */
   readonly apply: (value: T, record: LogRecord) => T;
+  /** How the value is stored in snapshots. Default: it is not, and is folded from the first record. */
+  readonly stored?: StoredFold<T> | undefined;
 }
 
 /** A folded session. */
 export interface LoadedSession<T> {
+  /** If the fold has `stored.needs`, items that it does not need may be missing (see `isCut`). */
   readonly state: FoldState;
   readonly value: T;
   /** The incarnation that the offsets of the state belong to. */
@@ -37,6 +41,22 @@ export interface SessionStatesOptions {
   readonly maxBytes?: number | undefined;
   /** Approximate maximum size of one folded session. A larger one is refused. Default: 512 MiB. */
   readonly maxSessionBytes?: number | undefined;
+  /**
+   * Number of new records after which a state is stored as a snapshot, if the log has `snapshots`.
+   * Default: 1,000.
+   */
+  readonly recordsPerSnapshot?: number | undefined;
+}
+
+/** A fold of any value. */
+interface NamedFold {
+  readonly stored?: { readonly name: string } | undefined;
+}
+
+interface FoldedValue {
+  /** The offset of the last record. */
+  readonly through: number;
+  readonly value: unknown;
 }
 
 interface Entry {
@@ -44,8 +64,12 @@ interface Entry {
   state: FoldState;
   /** The approximate size of `state`. */
   bytes: number;
-  /** The values of other folds, each with the offset of its last record. */
-  readonly values: Map<SessionFold<unknown>, { readonly through: number; readonly value: unknown }>;
+  /** The values of other folds. */
+  readonly values: Map<SessionFold<unknown>, FoldedValue>;
+  /** The values of the snapshot that the state started from, by the name of the fold. */
+  readonly stored: ReadonlyMap<string, StoredValue>;
+  /** The offset of the last snapshot that this entry read, or tried to write. */
+  storedThrough: number;
 }
 
 const allStates = new WeakMap<Log, SessionStates>();
@@ -63,16 +87,24 @@ export function sessionStates(log: Log, options?: SessionStatesOptions): Session
   return known;
 }
 
-/** Keeps the folded states of the most recently used sessions of a log. */
+/**
+ * Keeps the folded states of the most recently used sessions of a log. If the log has `snapshots`, it
+ * also stores a state from time to time, and starts from there if it does not have the state any more.
+ */
 export class SessionStates {
   readonly #log: Log;
-  /** In the order of their last use. */
-  readonly #entries = new Map<SessionId, Entry>();
+  /** In the order of their last use. A session may have several: with all items, or with those of a fold. */
+  readonly #entries = new Map<string, Entry>();
+  /** The names of the folds that states without old items were kept for. */
+  readonly #foldNames = new Set<string>();
   /** The last load of each session. Loads of one session run one after another. */
   readonly #loading = new Map<SessionId, Promise<unknown>>();
+  /** The snapshots that are being written. */
+  readonly #saving = new Map<string, Promise<unknown>>();
   #bytes = 0;
   #maxBytes = 64 * 2 ** 20;
   #maxSessionBytes = 512 * 2 ** 20;
+  #recordsPerSnapshot = 1000;
 
   /** Use `sessionStates(log)`, so that all callers share one instance. */
   constructor(log: Log) {
@@ -80,9 +112,11 @@ export class SessionStates {
   }
 
   /** Changes the limits. Limits that are undefined stay as they are. */
-  configure({ maxBytes, maxSessionBytes }: SessionStatesOptions): void {
+  configure(options: SessionStatesOptions): void {
+    const { maxBytes, maxSessionBytes, recordsPerSnapshot } = options;
     this.#maxBytes = maxBytes ?? this.#maxBytes;
     this.#maxSessionBytes = maxSessionBytes ?? this.#maxSessionBytes;
+    this.#recordsPerSnapshot = recordsPerSnapshot ?? this.#recordsPerSnapshot;
     this.#evict();
   }
 
@@ -118,34 +152,46 @@ export class SessionStates {
    * none is kept, or if the two folds end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    const entry = this.#entries.get(session as SessionId);
-    const known = entry?.values.get(fold as SessionFold<unknown>);
-    if (entry === undefined || known?.through !== entry.state.through) return undefined;
-    return { state: entry.state, value: known.value as T, incarnation: entry.incarnation };
+    // A state without old items is better, even if it is a little older.
+    for (const key of [cutKey(session, fold), session]) {
+      const entry = this.#entries.get(key);
+      const known = entry?.values.get(fold as SessionFold<unknown>);
+      if (entry === undefined || known?.through !== entry.state.through) continue;
+      return { state: entry.state, value: known.value as T, incarnation: entry.incarnation };
+    }
+    return undefined;
   }
 
   /** Keeps a state that the caller folded further, for the next `load`. */
   keep<T>(fold: SessionFold<T>, { state, value, incarnation }: LoadedSession<T>): void {
-    const { session, through } = state;
-    const known = this.#entries.get(session);
+    const { through } = state;
+    const key = this.#keyOf(state, fold);
+    const known = this.#entries.get(key);
     const isSame = known?.incarnation === incarnation;
     if (isSame && known.state.through > through) return;
     const entry = isSame ? known : newEntry(incarnation, state);
     entry.state = state;
     entry.values.set(fold as SessionFold<unknown>, { through, value });
-    this.#put(session, entry);
+    this.#put(key, entry);
+    void this.#save(key, entry);
   }
 
-  /** Drops the kept state of a session. */
+  /** Drops the kept state of a session. A stored snapshot stays. */
   forget(session: string): void {
-    const entry = this.#entries.get(session as SessionId);
-    this.#bytes -= entry?.bytes ?? 0;
-    this.#entries.delete(session as SessionId);
+    this.#drop(session);
+    for (const name of this.#foldNames) this.#drop(`${session}\u0000${name}`);
+  }
+
+  /** Resolves when the snapshots that are being written are stored. A program need not wait for it. */
+  async saved(): Promise<void> {
+    await Promise.all(this.#saving.values());
   }
 
   async #load(session: SessionId, fold: SessionFold<unknown>): Promise<LoadedSession<unknown>> {
     try {
-      const loaded = await this.#foldFromKept(session, fold);
+      const info = await requireSessionInfo(this.#log, session);
+      const entry = await this.#entryFor(info, fold);
+      const loaded = await this.#foldFrom(entry, info, fold);
       if (loaded !== undefined) return loaded;
     } catch (error) {
       const isOld = isMillraceError(error) && error.code === 'rewound';
@@ -153,23 +199,67 @@ export class SessionStates {
     }
     // The log was rewound, or content that a kept value may repeat was redacted.
     this.forget(session);
-    const whole = await this.#foldFromKept(session, fold);
+    const info = await requireSessionInfo(this.#log, session);
+    const whole = await this.#foldFrom(emptyEntry(info), info, fold);
     if (whole !== undefined) return whole;
     throw unfoldableError(session, 0);
   }
 
-  /** Returns undefined if the kept state cannot be used. */
-  async #foldFromKept(
-    session: SessionId,
+  /** The state to continue: a kept one, a stored one, or that before the first record. */
+  async #entryFor(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
+    const { session, incarnation } = info;
+    const { snapshots } = this.#log;
+    const [whole, cut] = [session, cutKey(session, fold)].map((key) => {
+      const entry = this.#entries.get(key);
+      return entry?.incarnation === incarnation ? entry : undefined;
+    });
+    if (cut !== undefined && fold.stored?.needs && knownValue(cut, fold) !== undefined) return cut;
+    if (whole !== undefined && knownValue(whole, fold) !== undefined) return whole;
+    if (snapshots === undefined || whole === undefined)
+      return whole ?? this.#storedEntry(info, fold);
+    const { loadValue } = await snapshotCode();
+    const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
+    // A value that was stored without old items needs a state without them.
+    if (value?.cut !== undefined) return this.#storedEntry(info, fold);
+    if (value !== undefined) whole.values.set(fold, value);
+    return whole;
+  }
+
+  /** The stored state, or the state before the first record. */
+  async #storedEntry(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
+    const { snapshots } = this.#log;
+    const { session, incarnation, through } = info;
+    if (snapshots === undefined || through < this.#recordsPerSnapshot) return emptyEntry(info);
+    const { loadSnapshot } = await snapshotCode();
+    let bytes = 0;
+    const loaded = await loadSnapshot(snapshots, info, {
+      fold: fold.stored,
+      onItems: (items) => {
+        for (const item of items) bytes += sizeOf(item);
+        if (bytes > this.#maxSessionBytes) throw tooLarge(session, bytes, this.#maxSessionBytes);
+      },
+    });
+    if (loaded === undefined) return emptyEntry(info);
+    const { state, values: stored } = loaded;
+    const entry = { ...newEntry(incarnation, state), stored };
+    // The value may be older than the state, if the fold is used less often than others.
+    const { through: valueThrough = 0 } = knownValue(entry, fold) ?? {};
+    const storedThrough = fold.stored ? Math.min(state.through, valueThrough) : state.through;
+    return { ...entry, storedThrough };
+  }
+
+  /** Reads the records after the entry. Returns undefined if the entry cannot be used. */
+  async #foldFrom(
+    entry: Entry,
+    { session, incarnation, through: end }: SessionInfo,
     fold: SessionFold<unknown>,
   ): Promise<LoadedSession<unknown> | undefined> {
-    const { incarnation, through: end } = await requireSessionInfo(this.#log, session);
-    const kept = this.#entries.get(session);
-    const entry =
-      kept?.incarnation === incarnation ? kept : newEntry(incarnation, new Folder(session).state);
     const folder = new Folder(entry.state);
-    const known = entry.values.get(fold);
-    let { through, value } = known ?? { through: 0, value: fold.initial };
+    const key = this.#keyOf(entry.state, fold);
+    const known = knownValue(entry, fold);
+    // Without a fold, there is no value that would need earlier records.
+    const start = fold === noFold ? entry.state.through : 0;
+    let { through, value } = known ?? { through: start, value: fold.initial };
     // The kept state contains the records up to this offset. If a later record redacts an item, the
     // state may still contain its content, and must not be used.
     const keptThrough = known?.through ?? entry.state.through;
@@ -185,83 +275,125 @@ export class SessionStates {
       const bytes = bytesOf(folder.state);
       if (bytes > this.#maxSessionBytes) throw tooLarge(session, bytes, this.#maxSessionBytes);
       from = page.through;
-      if (from < end) await nextTask();
+      if (from >= end) break;
+      await nextTask();
+      // A process that dies during a long load does not start over.
+      const isFar = folder.state.through >= entry.storedThrough + pagedSpacing;
+      if (!isFar || through !== folder.state.through) continue;
+      entry.state = folder.state;
+      entry.values.set(fold, { through, value });
+      await this.#save(key, entry);
     }
     // The entry may have been replaced by `keep` meanwhile.
     const { state } = folder;
-    if ((this.#entries.get(session)?.state.through ?? 0) <= state.through) {
+    if ((this.#entries.get(key)?.state.through ?? 0) <= state.through) {
       entry.state = state;
       entry.values.set(fold, { through, value });
-      this.#put(session, entry);
+      this.#put(key, entry);
+      await this.#save(key, entry);
     }
     return { state, value, incarnation };
   }
 
-  #put(session: SessionId, entry: Entry): void {
-    this.forget(session);
+  /** Stores the state if enough records were added. A failure only costs time later. */
+  async #save(key: string, entry: Entry): Promise<void> {
+    const { snapshots } = this.#log;
+    const { state, incarnation, storedThrough } = entry;
+    const spacing = this.#recordsPerSnapshot;
+    const isDue = state.through - storedThrough >= spacing;
+    if (snapshots === undefined || !isDue || this.#saving.has(key)) return;
+    entry.storedThrough = state.through;
+    const values = [...entry.values].flatMap(([{ stored }, value]) =>
+      stored === undefined ? [] : [{ stored, ...value }],
+    );
+    const toStore = { state, incarnation, values, spacing };
+    const saving = snapshotCode()
+      .then(({ saveSnapshot }) => saveSnapshot(snapshots, toStore))
+      .catch(() => []);
+    this.#saving.set(key, saving);
+    const cutStates = await saving;
+    this.#saving.delete(key);
+    for (const cut of cutStates) this.#replace(key, entry, cut);
+  }
+
+  /** Keeps a state without old items for a fold, instead of the whole one. */
+  #replace(key: string, entry: Entry, { stored, state, value }: CutState): void {
+    const fold = [...entry.values.keys()].find((one) => one.stored === stored);
+    if (fold === undefined || this.#entries.get(key) !== entry) return;
+    const { through } = state;
+    const cutEntry = { ...newEntry(entry.incarnation, state), storedThrough: through };
+    cutEntry.values.set(fold, { through, value });
+    this.#put(this.#keyOf(state, fold), cutEntry);
+    if (key !== state.session) return;
+    entry.values.delete(fold);
+    if (entry.values.size === 0) this.#drop(key);
+  }
+
+  #keyOf({ session, items }: FoldState, fold: NamedFold): string {
+    if (!isCut(items)) return session;
+    this.#foldNames.add(fold.stored?.name ?? '');
+    return cutKey(session, fold);
+  }
+
+  #put(key: string, entry: Entry): void {
+    this.#drop(key);
     entry.bytes = bytesOf(entry.state);
-    this.#entries.set(session, entry);
+    this.#entries.set(key, entry);
     this.#bytes += entry.bytes;
     this.#evict();
   }
 
+  #drop(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    this.#entries.delete(key);
+  }
+
   #evict(): void {
-    for (const session of this.#entries.keys()) {
+    for (const key of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) return;
-      this.forget(session);
+      this.#drop(key);
     }
   }
+}
+
+/** Short sessions have no snapshots, so the code loads on demand. */
+const snapshotCode = () => import('./session-snapshots.ts');
+
+/** During a long load, a snapshot is stored once per this many records. */
+const pagedSpacing = 20_000;
+
+/**
+ * The key of a state without the old items that a fold does not need. No id of a session contains this
+ * character.
+ */
+function cutKey(session: string, { stored }: NamedFold): string {
+  return `${session}\u0000${stored?.name ?? ''}`;
+}
+
+/** The value that the entry has for a fold, from memory or from its snapshot. */
+function knownValue(
+  { values, stored }: Entry,
+  fold: SessionFold<unknown>,
+): FoldedValue | undefined {
+  const known = values.get(fold);
+  if (known !== undefined || fold.stored === undefined) return known;
+  const found = stored.get(fold.stored.name);
+  return found?.version === fold.stored.version ? found : undefined;
 }
 
 const noFold: SessionFold<unknown> = { initial: undefined, apply: () => undefined };
 
 function newEntry(incarnation: string, state: FoldState): Entry {
-  return { incarnation, state, bytes: 0, values: new Map() };
+  const nothing = { values: new Map(), stored: new Map(), storedThrough: 0 };
+  return { incarnation, state, bytes: 0, ...nothing };
+}
+
+function emptyEntry({ session, incarnation }: SessionInfo): Entry {
+  return newEntry(incarnation, new Folder(session).state);
 }
 
 function hasRedaction({ records }: Batch, after: number): boolean {
   return records.some(({ offset, fact }) => offset > after && fact?.type === 'item_redacted');
-}
-
-const itemBytes = 400;
-/** The size of a list of items. Lists share their older links, so each link is measured once. */
-const sizes = new WeakMap<Sequence<ItemState>, number>();
-
-function bytesOf({ items, open }: FoldState): number {
-  const links: Sequence<ItemState>[] = [];
-  let link: Sequence<ItemState> | undefined = items;
-  for (; link !== undefined && !sizes.has(link); link = link.before) links.push(link);
-  let bytes = (link && sizes.get(link)) ?? 0;
-  for (const one of links.toReversed()) {
-    for (const item of one.chunk) bytes += sizeOf(item);
-    sizes.set(one, bytes);
-  }
-  return open.reduce((sum, { text }) => sum + 2 * text.length, bytes);
-}
-
-function sizeOf({ parts }: ItemState): number {
-  return parts.reduce(
-    (sum, { part }) => sum + (part === undefined ? 0 : partBytes(part)),
-    itemBytes,
-  );
-}
-
-function partBytes(part: Part): number {
-  switch (part.kind) {
-    case 'text':
-    case 'reasoning':
-      return 2 * part.text.length;
-    case 'tool_call':
-      return 4 * part.arguments.length;
-    case 'tool_result':
-      return (part.value === undefined ? 2 : 4) * part.text.length;
-    case 'structured':
-    case 'custom':
-      return 2 * JSON.stringify(part.value).length;
-    case 'media':
-    case 'file':
-      return part.source.type === 'bytes' ? part.source.bytes.length : 0;
-  }
 }
 
 function tooLarge(session: SessionId, bytes: number, limit: number): LogError {

@@ -13,11 +13,23 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run, { isIdle = false } = {}) {
+    if (ms <= 0 && !isIdle) return soon(run);
     const timer = setTimeout(run, ms);
     if (isIdle) detachTimer(timer);
     return () => clearTimeout(timer);
   },
 };
+
+/** Runs a callback after the current round of the event loop. A timer would wait for 1 ms at least. */
+function soon(run: () => void): () => void {
+  const { setImmediate, clearImmediate } = globalThis as ImmediateGlobal;
+  if (setImmediate === undefined || clearImmediate === undefined) {
+    const timer = setTimeout(run);
+    return () => clearTimeout(timer);
+  }
+  const task = setImmediate(run);
+  return () => clearImmediate(task);
+}
 
 /** Lets timers and input of the process run before the caller continues. */
 export function nextTask(): Promise<void> {
@@ -28,6 +40,7 @@ export function nextTask(): Promise<void> {
 /** Browsers have only `setTimeout`, which waits a little longer. */
 interface ImmediateGlobal {
   readonly setImmediate?: (run: () => void) => unknown;
+  readonly clearImmediate?: (task: unknown) => void;
 }
 
 interface DenoGlobal {

@@ -2,11 +2,18 @@ import type { Batch, DraftRecord, JsonObject, LogRecord, SessionId } from '@mill
 import type { BlobStore } from './blob-store.ts';
 import type { Admission, AdmitOptions, Producer } from './producer.ts';
 import type { SessionFilter, SessionInfo } from './session-info.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
 
 /** Stores sessions. Each session is a sequence of records that the store numbers from 1 without gaps. */
 export interface Log {
   /** Large binary content beside the records. */
   readonly blobs: BlobStore;
+
+  /**
+   * Stored snapshots of folded sessions. Default: none. Every state is then folded from the first
+   * record, unless the process still has it.
+   */
+  readonly snapshots?: SnapshotStore | undefined;
 
   /**
    * Takes the lease of a session and returns its driver. The session is created if it does not exist.
@@ -84,6 +91,11 @@ export interface Driver {
   readonly epoch: number;
   /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to it. */
   readonly incarnation: string;
+  /**
+   * The offset of the session's last record when the driver was opened. A caller that has the records
+   * up to it need not read them. Default: unknown.
+   */
+  readonly openedThrough?: number | undefined;
   /** Resolves when the driver loses its lease, with the error that its next append would throw. */
   readonly lost: Promise<Error>;
   /**

@@ -47,6 +47,8 @@ export function indexRecords(
   row: SessionRow,
   records: readonly LogRecord[],
 ): SessionRow {
+  // Nearly all appends are text.
+  if (records.every(({ fact }) => fact === undefined)) return row;
   const { session } = row;
   let { queuedCommands } = row;
   for (const { offset, fact } of records) {
@@ -105,7 +107,10 @@ export async function submit(
       const stored = addRecords(tx, row, drafts, 'command', now);
       return { offset: stored.row.through, added: stored };
     },
-    { onCommitted: ({ added: stored }) => stored && feeds.push(stored.row, stored.records) },
+    {
+      session,
+      onCommitted: ({ added: stored }) => stored && feeds.push(stored.row, stored.records),
+    },
   );
   return { offset, isRepeat: added === undefined };
 }

@@ -1,4 +1,4 @@
-import { isMillraceError } from '@millrace/core';
+import { isMillraceError, type SessionId } from '@millrace/core';
 import type { Clock } from '../contract/clock.ts';
 import type { OnCommitPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
 
@@ -7,6 +7,13 @@ import type { OnCommitPoint, RecordStore, StoreTransaction } from '../storage/re
  * settles.
  */
 export interface CommitListener<T> {
+  /**
+   * The work is a part of a stream and can wait for the interval. Default: false, the work is committed
+   * in the next round of the event loop, because somebody waits for it.
+   */
+  readonly isStreamed?: boolean;
+  /** The session that the work reads and writes, so that a store can fetch its row first. Default: unknown. */
+  readonly session?: SessionId;
   /** Called after the commit. It must not throw. */
   readonly onCommitted?: (value: T) => void;
   /** Called if the work was refused or could not be stored. May be called twice. */
@@ -67,9 +74,15 @@ export function isRefusal(error: unknown): boolean {
 
 const storeFailures: ReadonlySet<string> = new Set(['storage', 'storage_full', 'corrupt']);
 
+/** Transactions of streamed work take at most this share of the time, if the store is slow. */
+const busyShare = 1 / 8;
+/** A slow store makes the interval at most this many times longer. */
+const maxStretch = 8;
+
 /**
  * A commit queue for synchronous stores. The first work is committed before `run` returns. Under
- * load there is one transaction per interval for the whole store.
+ * load there is one transaction per interval for the streams of the whole store, and one per round of
+ * the event loop for all other work.
  */
 export class GroupCommit implements CommitQueue {
   readonly #store: RecordStore;
@@ -78,7 +91,10 @@ export class GroupCommit implements CommitQueue {
   readonly #onPoint: OnCommitPoint | undefined;
   #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
-  #isScheduled = false;
+  /** How long the next transaction waits, if it is scheduled. 0: until the next round of the event loop. */
+  #scheduledMs: number | undefined;
+  /** A moving average of the duration of a transaction. */
+  #costMs = 0;
   #cancel: () => void = () => {};
   /** The reason why no more work is accepted. */
   #closed: Error | undefined;
@@ -99,9 +115,10 @@ export class GroupCommit implements CommitQueue {
   run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      const job = { ...listener, work, resolve, reject } as CommitJob;
-      this.#jobs.push(job);
-      this.#schedule();
+      const { isStreamed, onCommitted, onFailed } = listener;
+      // Lists every field, because V8 creates an object literal faster than it copies an object.
+      this.#jobs.push({ work, resolve, reject, onCommitted, onFailed } as CommitJob);
+      this.#schedule(isStreamed === true);
     });
   }
 
@@ -116,25 +133,43 @@ export class GroupCommit implements CommitQueue {
 
   flush(): void {
     this.#cancel();
-    this.#isScheduled = false;
+    this.#scheduledMs = undefined;
     const jobs = this.#jobs;
     this.#jobs = [];
     if (jobs.length > 0) this.#commit(jobs);
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    const waitMs = this.#lastAt + this.#intervalMs - this.#clock.now();
-    if (this.#intervalMs === 0 || waitMs <= 0) return this.flush();
-    this.#isScheduled = true;
+  #schedule(isStreamed: boolean): void {
+    if (this.#intervalMs === 0) return this.flush();
+    if (this.#scheduledMs !== undefined && (isStreamed || this.#scheduledMs === 0)) return;
+    const intervalMs = this.#streamIntervalMs;
+    const waitMs = this.#lastAt + intervalMs - this.#clock.now();
+    if (waitMs <= 0) return this.flush();
     // The minimum prevents a long wait if the system clock is set back.
-    this.#cancel = this.#clock.after(Math.min(waitMs, this.#intervalMs), () => this.flush());
+    this.#scheduledMs = isStreamed ? Math.min(waitMs, intervalMs) : 0;
+    this.#cancel();
+    this.#cancel = this.#clock.after(this.#scheduledMs, () => this.flush());
+  }
+
+  /** The interval, or longer if the store is slow. */
+  get #streamIntervalMs(): number {
+    const longestMs = this.#intervalMs * maxStretch;
+    return Math.min(longestMs, Math.max(this.#intervalMs, this.#costMs / busyShare));
+  }
+
+  /** Times of a clock that is set meanwhile count as the interval at most. */
+  #noteEnd(startedAt: number): void {
+    if (this.#intervalMs === 0) return;
+    this.#lastAt = this.#clock.now();
+    const ms = Math.min(Math.max(0, this.#lastAt - startedAt), this.#intervalMs);
+    this.#costMs += (ms - this.#costMs) / 8;
   }
 
   #commit(jobs: readonly CommitJob[]): void {
     let outcomes: readonly JobOutcome[] = [];
     let hasBegun = false;
     this.transactions++;
+    const startedAt = this.#intervalMs === 0 ? 0 : this.#clock.now();
     try {
       outcomes = this.#store.transact((tx) => {
         hasBegun = true;
@@ -147,12 +182,13 @@ export class GroupCommit implements CommitQueue {
       else for (const job of jobs) rejectJob(job, error);
       return;
     } finally {
-      this.#lastAt = this.#clock.now();
+      this.#noteEnd(startedAt);
     }
-    for (const [index, job] of jobs.entries()) this.#answer(job, outcomes[index]);
+    for (let index = 0; index < jobs.length; index++) this.#answer(jobs[index], outcomes[index]);
   }
 
-  #answer(job: CommitJob, outcome: JobOutcome | undefined): void {
+  #answer(job: CommitJob | undefined, outcome: JobOutcome | undefined): void {
+    if (job === undefined) return;
     if (outcome === undefined || 'error' in outcome) return rejectJob(job, outcome?.error);
     this.#onPoint?.('before-tell');
     job.onCommitted?.(outcome.value);

@@ -1,4 +1,4 @@
-import type { Batch, DraftRecord, SessionId } from '@millrace/core';
+import type { Batch, DraftRecord, LogRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../contract/log.ts';
 import { closedError, LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions } from '../contract/producer.ts';
@@ -8,7 +8,7 @@ import type { SessionRow } from '../storage/rows.ts';
 import { type AddedRecords, addRecords } from './append-records.ts';
 import { assertIsDriver, LeaseKeeper } from './lease.ts';
 import type { LogContext } from './log-context.ts';
-import { readableDrafts } from './readable-draft.ts';
+import { isStreamText, readableDrafts } from './readable-draft.ts';
 
 interface LeaseTerms {
   /** The session with the new lease. */
@@ -27,6 +27,7 @@ export class StoreDriver implements Driver {
   readonly session: SessionId;
   readonly epoch: number;
   readonly incarnation: string;
+  readonly openedThrough: number;
   readonly lost: Promise<Error>;
   readonly #context: LogContext;
   readonly #leaseMs: number;
@@ -53,6 +54,7 @@ export class StoreDriver implements Driver {
     this.session = session;
     this.epoch = epoch;
     this.incarnation = incarnationText(row);
+    this.openedThrough = row.through;
     this.#leaseMs = leaseMs;
     this.#producer = `driver ${epoch}`;
     this.#deliveredThrough = from;
@@ -77,7 +79,7 @@ export class StoreDriver implements Driver {
     } catch (error) {
       return this.#rejectInOrder(error);
     }
-    return this.#write((tx, row) => this.#insert(tx, row, ready));
+    return this.#write((tx, row) => this.#insert(tx, row, ready), isStreamText(ready));
   }
 
   async admit(options: AdmitOptions): Promise<Admission> {
@@ -174,7 +176,10 @@ export class StoreDriver implements Driver {
     lostEpochs.delete(this.epoch);
   }
 
-  #write(work: (tx: StoreTransaction, row: SessionRow) => StoredBatch): Promise<Batch> {
+  #write(
+    work: (tx: StoreTransaction, row: SessionRow) => StoredBatch,
+    isStreamed = false,
+  ): Promise<Batch> {
     if (this.#endReason !== undefined) return Promise.reject(this.#endReason);
     const { commits, feeds } = this.#context;
     let stored: StoredBatch;
@@ -184,6 +189,8 @@ export class StoreDriver implements Driver {
         return stored.batch;
       },
       {
+        isStreamed,
+        session: this.session,
         onCommitted: ({ through }) => {
           this.#deliveredThrough = through;
           feeds.push(stored.row, stored.records);
@@ -215,12 +222,24 @@ export class StoreDriver implements Driver {
       this.#pendingDelivery?.round === round
         ? this.#pendingDelivery.through
         : this.#deliveredThrough;
-    const others = this.#context.recordsBetween(tx, this.session, after, row.through);
-    const added = addRecords(tx, this.#withRenewedLease(row), drafts, this.#producer, clock.now());
+    const others =
+      after >= row.through
+        ? none
+        : this.#context.recordsBetween(tx, this.session, after, row.through);
+    const now = clock.now();
+    const held = this.#isFresh(row, now) ? row : this.#withRenewedLease(row);
+    const added = addRecords(tx, held, drafts, this.#producer, now);
     const { through } = added.row;
     this.#pendingDelivery = { round, through };
     const records = others.length === 0 ? added.records : [...others, ...added.records];
     return { ...added, batch: { after, through, records } };
+  }
+
+  /** True if the lease was renewed a moment ago. A stream of appends then need not change it each time. */
+  #isFresh({ lease }: SessionRow, now: number): boolean {
+    if (lease === undefined || lease.expiresAt === Number.POSITIVE_INFINITY) return true;
+    const ageMs = now - (lease.expiresAt - this.#leaseMs);
+    return ageMs >= 0 && ageMs < this.#leaseMs * freshShare;
   }
 
   #withRenewedLease(row: SessionRow): SessionRow {
@@ -235,6 +254,11 @@ export class StoreDriver implements Driver {
     return row;
   }
 }
+
+const none: readonly LogRecord[] = [];
+
+/** An append renews a lease of which this share is over. */
+const freshShare = 1 / 16;
 
 function leftError(session: SessionId, epoch: number): LogError {
   const message = `Cannot append to session ${session} as epoch ${epoch}: this driver left the session. Open it with that epoch`;

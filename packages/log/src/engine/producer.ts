@@ -7,7 +7,7 @@ import { currentLease } from '../storage/session-row.ts';
 import { addRecords } from './append-records.ts';
 import { assertAdmission } from './check-rare-options.ts';
 import type { LogContext } from './log-context.ts';
-import { readableDrafts } from './readable-draft.ts';
+import { isStreamText, readableDrafts } from './readable-draft.ts';
 
 /**
  * Opens an admission. This fences the producer that opened it before. For a request, it also
@@ -62,6 +62,8 @@ class StoreProducer implements Producer {
     const { through, added } = await this.#context.commits.run(
       (tx) => this.#insert(tx, ready, sequence),
       {
+        isStreamed: isStreamText(ready),
+        session: this.session,
         onCommitted: ({ added: stored }) =>
           stored && this.#context.feeds.push(stored.row, stored.records),
       },

@@ -43,6 +43,11 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
 }
 
+/** True for text of a stream. Its writer does not wait for the commit. */
+export function isStreamText(drafts: readonly DraftRecord[]): boolean {
+  return drafts.length > 0 && drafts.every(({ delta }) => delta?.type === 'append_text');
+}
+
 /** The last part id that was valid. Consecutive appends usually belong to one part. */
 let lastKnownPart: PartId | undefined;
 

@@ -16,6 +16,7 @@ import type {
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../contract/session-info.ts';
+import type { SnapshotStore } from '../contract/snapshot-store.ts';
 import { batchBytes } from '../follow/feed.ts';
 import { FeedIterator } from '../follow/feed-iterator.ts';
 import { incarnationText } from '../storage/incarnation.ts';
@@ -37,6 +38,7 @@ import {
 import { StoreDriver } from './driver.ts';
 import { fencedError, renewLease, takeLease } from './lease.ts';
 import type { LogContext } from './log-context.ts';
+import { snapshotsOf } from './stored-snapshots.ts';
 
 /** How leases identify this process. */
 export interface StoreLogOptions {
@@ -55,6 +57,7 @@ const defaultLeaseMs = 15_000;
  */
 export class StoreLog implements Log {
   readonly blobs: BlobStore;
+  readonly snapshots: SnapshotStore | undefined;
   readonly #context: LogContext;
   readonly #options: StoreLogOptions;
   #closing: Promise<void> | undefined;
@@ -65,6 +68,7 @@ export class StoreLog implements Log {
     this.#options = options;
     this.#context = context;
     this.blobs = new StoreBlobs(context);
+    this.snapshots = snapshotsOf(context);
   }
 
   /** Number of transactions so far, for measurements. */
@@ -99,6 +103,7 @@ export class StoreLog implements Log {
         return held;
       },
       {
+        session,
         // The driver is registered synchronously. A log that is closed right after the commit can
         // then return its lease.
         onCommitted: (held) => {

@@ -40,8 +40,8 @@ export interface PostgresLogOptions {
   /** The clock for leases and timestamps. Default: the database server's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Minimum time between two transactions of this process, in milliseconds. The first one starts
-   * immediately. Default: 20.
+   * Minimum time between two transactions of streamed text of this process, in milliseconds. Other work
+   * starts the next transaction as soon as the one before has ended. Default: 20.
    */
   readonly commitIntervalMs?: number | undefined;
   /**

@@ -1,6 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import type { LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import { blobPieceBytes, piecesOf } from '../storage/blob-pieces.ts';
 import { ChunkReader, type ChunkRow } from '../storage/chunk-rows.ts';
 import type { LogReader, RecordPage, SessionRowFilter } from '../storage/record-store.ts';
@@ -14,6 +15,8 @@ import type { ServerClock } from './server-clock.ts';
 /** Rows per query, for records and for sessions. */
 const chunksPerQuery = 500;
 const sessionsPerQuery = 1000;
+/** Parts of a snapshot per query. */
+const partsPerQuery = 16;
 /** A rewrite during a page is rare. Many in a row are not expected. */
 const maxTries = 20;
 
@@ -154,6 +157,29 @@ export class PostgresReader implements LogReader {
     const sql = () => this.#database.statements.blobSlice;
     const [row] = await this.#database.read<BlobWindow>(sql, values);
     return row && { length: row.length, bytes: row.bytes ?? new Uint8Array() };
+  }
+
+  async snapshotParts(
+    session: SessionId,
+    from: number,
+    maxBytes: number,
+  ): Promise<readonly SnapshotPart[]> {
+    const found: SnapshotPart[] = [];
+    let bytes = 0;
+    for (let next = from; bytes < maxBytes; ) {
+      // Most readers need part 0 first, to find out which of the others they need.
+      const most = next === 0 ? 1 : partsPerQuery;
+      const sql = () => this.#database.statements.snapshotParts;
+      const rows = await this.#database.read<SnapshotPart>(sql, [session, next, most]);
+      for (const { part, body } of rows) {
+        if (bytes >= maxBytes) break;
+        found.push({ part, body });
+        bytes += body.length;
+        next = part + 1;
+      }
+      if (rows.length < most) break;
+    }
+    return found;
   }
 
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void {

@@ -9,7 +9,7 @@ import {
 } from '../engine/commit-queue.ts';
 import type { OnCommitPoint, StoreTransaction } from '../storage/record-store.ts';
 
-import { type FetchedRows, NotFetchedError, type RowRequest } from './fetched-rows.ts';
+import { type FetchedRows, NotFetched, type RowRequest } from './fetched-rows.ts';
 import { TransactionDraft } from './transaction-draft.ts';
 
 /**
@@ -44,18 +44,36 @@ interface CommitOptions {
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
-/** Limits the duration of a transaction and the number of its locks. */
-const maxJobsPerTransaction = 1024;
+/** How many of the next jobs fit into one transaction. A job without a known session counts as one. */
+function countThatFit(jobs: readonly CommitJob[]): number {
+  const most = Math.min(jobs.length, maxJobsPerTransaction);
+  if (most <= maxSessionsPerTransaction) return most;
+  const sessions = new Set<unknown>();
+  for (let count = 0; count < most; count++) {
+    sessions.add(jobs[count]?.session ?? count);
+    if (sessions.size > maxSessionsPerTransaction) return count;
+  }
+  return most;
+}
+
+const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
+
+/** Limits the duration of a transaction. Several appends to one session become one row. */
+const maxJobsPerTransaction = 16_384;
+/** Limits the number of locks of a transaction. */
+const maxSessionsPerTransaction = 1024;
 
 /**
- * A commit queue for stores that answer asynchronously. It runs the work of all sessions of this process in one transaction
- * at a time. The first starts immediately, the next ones once per interval.
+ * A commit queue for stores that answer asynchronously. It runs the work of all sessions of this
+ * process in one transaction at a time. Streamed text waits for the interval. All other work starts
+ * the next transaction as soon as the one before has ended.
  */
 export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
   #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
-  #isScheduled = false;
+  /** How long the next transaction waits, if it is scheduled. */
+  #scheduledMs: number | undefined;
   #cancel: () => void = () => {};
   /** The current transaction. */
   #running: Promise<void> | undefined;
@@ -70,8 +88,10 @@ export class PrefetchCommitQueue implements CommitQueue {
   run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      this.#jobs.push({ ...listener, work, resolve, reject } as CommitJob);
-      this.#schedule();
+      const { isStreamed = false, session, onCommitted, onFailed } = listener;
+      const told = { onCommitted, onFailed } as CommitListener<unknown>;
+      this.#jobs.push({ work, resolve, reject, isStreamed, session, ...told } as CommitJob);
+      this.#schedule(isStreamed);
     });
   }
 
@@ -96,32 +116,36 @@ export class PrefetchCommitQueue implements CommitQueue {
     await this.#options.writer.close();
   }
 
-  #schedule(): void {
-    if (this.#isScheduled || this.#running !== undefined || this.#jobs.length === 0) return;
-    const { clock, intervalMs } = this.#options;
-    const waitMs = this.#lastAt + intervalMs - clock.now();
-    this.#isScheduled = true;
-    const start = () => {
-      if (this.#isScheduled) this.#start();
-    };
-    // Calls from one synchronous block share a transaction. A full transaction starts without
-    // waiting.
+  #schedule(isStreamed: boolean): void {
+    if (this.#running !== undefined || this.#scheduledMs === 0) return;
+    const isWaiting = this.#scheduledMs !== undefined;
+    // A full transaction starts without waiting.
     const isFull = this.#jobs.length >= maxJobsPerTransaction;
-    if (intervalMs === 0 || waitMs <= 0 || isFull) return queueMicrotask(start);
+    if (isWaiting && isStreamed && !isFull) return;
+    const { clock, intervalMs } = this.#options;
+    const waitMs = isStreamed && !isFull ? this.#lastAt + intervalMs - clock.now() : 0;
+    this.#cancel();
     // The minimum prevents a long wait if the system clock is set back.
-    this.#cancel = clock.after(Math.min(waitMs, intervalMs), start);
+    this.#scheduledMs = Math.max(0, Math.min(waitMs, intervalMs));
+    const start = () => {
+      if (this.#scheduledMs !== undefined) this.#start();
+    };
+    // Calls from one round of the event loop share a transaction.
+    if (intervalMs === 0) queueMicrotask(start);
+    else this.#cancel = clock.after(this.#scheduledMs, start);
   }
 
   #start(): void {
     this.#cancel();
-    this.#isScheduled = false;
+    this.#cancel = () => {};
+    this.#scheduledMs = undefined;
     if (this.#running !== undefined) return;
     this.#lastAt = this.#options.clock.now();
-    const jobs = this.#jobs.splice(0, maxJobsPerTransaction);
+    const jobs = this.#jobs.splice(0, countThatFit(this.#jobs));
     if (jobs.length === 0) return;
     this.#running = this.#commit(jobs).finally(() => {
       this.#running = undefined;
-      this.#schedule();
+      if (this.#jobs.length > 0) this.#schedule(this.#jobs.every(isStreamedJob));
     });
   }
 
@@ -152,11 +176,16 @@ export class PrefetchCommitQueue implements CommitQueue {
     const outcomes: JobOutcome[] = [];
     const requests: RowRequest[] = [];
     for (const job of jobs) {
+      const { session } = job;
+      if (session !== undefined && !fetched.sessions.has(session)) {
+        requests.push({ what: 'session', session });
+        continue;
+      }
       try {
         if (requests.length === 0) outcomes.push(runJob(job, draft));
         else job.work(draft);
       } catch (error) {
-        if (error instanceof NotFetchedError) requests.push(error.request);
+        if (error instanceof NotFetched) requests.push(error.request);
         // An error on an incomplete draft has no meaning.
         else if (requests.length === 0) throw error;
       }

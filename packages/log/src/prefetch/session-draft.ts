@@ -3,7 +3,7 @@ import { referencedBlobs } from '../storage/blob-references.ts';
 import { type ChunkRow, toChunkRows } from '../storage/chunk-rows.ts';
 import { indexAfter } from '../storage/record-list.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { type FetchedSession, NotFetchedError } from './fetched-rows.ts';
+import { type FetchedSession, NotFetched } from './fetched-rows.ts';
 
 interface OffsetRange {
   readonly first: number;
@@ -50,7 +50,7 @@ export class SessionDraft {
   #known<What extends 'producer' | 'command'>(what: What, name: string) {
     const rows = what === 'producer' ? this.#fetched?.producers : this.#fetched?.commands;
     if (rows === undefined) return undefined;
-    if (!rows.has(name)) throw new NotFetchedError({ what, session: this.session, name });
+    if (!rows.has(name)) throw new NotFetched({ what, session: this.session, name });
     return rows.get(name) as (What extends 'producer' ? ProducerRow : CommandRow) | undefined;
   }
 
@@ -92,7 +92,7 @@ export class SessionDraft {
   blobs(): readonly string[] {
     const fetched = this.#fetched;
     if (fetched !== undefined && fetched.blobs === undefined)
-      throw new NotFetchedError({ what: 'blobs', session: this.session });
+      throw new NotFetched({ what: 'blobs', session: this.session });
     const counts = new Map(fetched?.blobs);
     for (const [hash, more] of this.uses) counts.set(hash, (counts.get(hash) ?? 0) + more);
     return [...counts].flatMap(([hash, count]) => (count > 0 ? [hash] : []));
@@ -127,7 +127,7 @@ export class SessionDraft {
   #stored(after: number) {
     const found = this.#fetched?.records;
     if (found !== undefined && found.after <= after) return found;
-    throw new NotFetchedError({ what: 'records', session: this.session, after });
+    throw new NotFetched({ what: 'records', session: this.session, after });
   }
 
   /** Updates the reference counts after records replaced others. */

@@ -1,13 +1,22 @@
 import type { LogRecord, SessionId } from '@millrace/core';
+import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import { randomIncarnation } from '../storage/incarnation.ts';
 import type { NewSessionNumbers, StoreTransaction } from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { type FetchedRows, NotFetchedError } from './fetched-rows.ts';
+import { type FetchedRows, NotFetched } from './fetched-rows.ts';
 import { BlobChanges, SessionDraft } from './session-draft.ts';
+
+/** New parts of a snapshot. They replace part 0 and the parts from `first` on. */
+interface SnapshotChange {
+  /** The generation number of the session. */
+  readonly made: number;
+  readonly first: number;
+  readonly parts: readonly SnapshotPart[];
+}
 
 /**
  * A transaction in memory: the fetched rows and the changes to write. Reading a row that was not
- * fetched throws `NotFetchedError`.
+ * fetched throws `NotFetched`.
  */
 export class TransactionDraft implements StoreTransaction {
   readonly #fetched: FetchedRows;
@@ -15,6 +24,8 @@ export class TransactionDraft implements StoreTransaction {
   readonly blobChanges: BlobChanges = new BlobChanges();
   /** The generation numbers of deleted sessions. */
   readonly deletedSessions: Set<number> = new Set();
+  /** The changes to snapshots, in order. */
+  readonly snapshotChanges: SnapshotChange[] = [];
   #epochs = 0;
   #made = 0;
 
@@ -30,7 +41,9 @@ export class TransactionDraft implements StoreTransaction {
   get hasChanged(): boolean {
     const { puts, dropped } = this.blobChanges;
     const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);
-    return hasSessions || this.deletedSessions.size > 0 || puts.size > 0 || dropped.size > 0;
+    const hasBlobs = puts.size > 0 || dropped.size > 0;
+    const hasSnapshots = this.snapshotChanges.length > 0;
+    return hasSessions || this.deletedSessions.size > 0 || hasBlobs || hasSnapshots;
   }
 
   session(session: SessionId): SessionRow | undefined {
@@ -56,13 +69,13 @@ export class TransactionDraft implements StoreTransaction {
 
   nextEpoch(): number {
     const number = this.#fetched.epochs[this.#epochs++];
-    if (number === undefined) throw new NotFetchedError({ what: 'epoch' });
+    if (number === undefined) throw new NotFetched({ what: 'epoch' });
     return number;
   }
 
   nextSession(): NewSessionNumbers {
     const made = this.#fetched.made[this.#made++];
-    if (made === undefined) throw new NotFetchedError({ what: 'made' });
+    if (made === undefined) throw new NotFetched({ what: 'made' });
     return { made, incarnation: this.#fetched.incarnation ?? randomIncarnation() };
   }
 
@@ -102,6 +115,11 @@ export class TransactionDraft implements StoreTransaction {
     for (const hash of hashes) this.blobChanges.dropped.add(hash);
   }
 
+  putSnapshotParts(session: SessionId, first: number, parts: readonly SnapshotPart[]): void {
+    const made = this.#draft(session).row?.made;
+    if (made !== undefined) this.snapshotChanges.push({ made, first, parts });
+  }
+
   // The engine never calls these inside a transaction.
   sessions(): never {
     throw new TypeError('a transaction does not list sessions');
@@ -124,8 +142,7 @@ export class TransactionDraft implements StoreTransaction {
   #draft(session: SessionId): SessionDraft {
     const known = this.#sessions.get(session);
     if (known !== undefined) return known;
-    if (!this.#fetched.sessions.has(session))
-      throw new NotFetchedError({ what: 'session', session });
+    if (!this.#fetched.sessions.has(session)) throw new NotFetched({ what: 'session', session });
     const draft = new SessionDraft(session, this.#fetched.sessions.get(session), this.blobChanges);
     this.#sessions.set(session, draft);
     return draft;

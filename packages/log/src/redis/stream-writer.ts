@@ -1,12 +1,25 @@
-import type { SessionId } from '@millrace/core';
+import type { LogRecord, SessionId } from '@millrace/core';
 import type { Redis } from 'ioredis';
 import type { BusNotice } from '../contract/bus.ts';
+import { approximateBytes } from '../storage/record-list.ts';
 import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
 import { type ReconnectingClient, withTimeout } from './connection.ts';
 import { encodeNotice } from './notice-codec.ts';
 
 /** A message about a session: a notice, or `gone` for a deleted session. */
 type SessionMessage = BusNotice | 'gone';
+
+/** A message of the batch that is sent next. */
+interface QueuedMessage {
+  readonly session: SessionId;
+  message: SessionMessage;
+  /** The records of all joined notices, if there are several. */
+  joined: LogRecord[] | undefined;
+  /** Approximate size of the records. */
+  size: number;
+  /** Larger records are left out. */
+  readonly maxBytes: number;
+}
 
 interface PendingEntry {
   readonly session: SessionId;
@@ -33,7 +46,9 @@ export class StreamWriter {
   readonly #onDiagnostic: OnBusDiagnostic;
   readonly #connection: ReconnectingClient;
   /** Messages of the current batch. */
-  #entries: PendingEntry[] = [];
+  #queue: QueuedMessage[] = [];
+  /** The last message of each session in the current batch. */
+  readonly #last = new Map<SessionId, QueuedMessage>();
   #isScheduled = false;
   /** Bytes that were queued or sent without an answer. */
   #pendingBytes = 0;
@@ -100,21 +115,34 @@ export class StreamWriter {
   }
 
   #enqueue(session: SessionId, message: SessionMessage, maxBytes: number): void {
-    const body = message === 'gone' ? ['gone', '1'] : encodeNotice(message, maxBytes);
-    const fields = ['from', this.#keys.origin, ...body];
-    const bytes = fields.reduce((sum, text) => sum + text.length, entryOverheadBytes);
-    this.#pendingBytes += bytes;
-    this.#entries.push({ session, message: message, fields, bytes });
+    const size = message === 'gone' ? 0 : sizeOf(message);
+    const last = this.#last.get(session);
+    if (last !== undefined && last.size + size <= maxBytes && joinNotice(last, message)) {
+      last.size += size;
+      return;
+    }
+    const queued = { session, message, joined: undefined, size, maxBytes };
+    this.#queue.push(queued);
+    this.#last.set(session, queued);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => this.#flush());
   }
 
+  #encode({ session, message, maxBytes }: QueuedMessage): PendingEntry {
+    const body = message === 'gone' ? ['gone', '1'] : encodeNotice(message, maxBytes);
+    const fields = ['from', this.#keys.origin, ...body];
+    const bytes = fields.reduce((sum, text) => sum + text.length, entryOverheadBytes);
+    return { session, message, fields, bytes };
+  }
+
   #flush(): void {
     this.#isScheduled = false;
-    const entries = this.#entries;
-    if (entries.length === 0) return;
-    this.#entries = [];
+    if (this.#queue.length === 0) return;
+    const entries = this.#queue.map((queued) => this.#encode(queued));
+    this.#queue = [];
+    this.#last.clear();
+    for (const { bytes } of entries) this.#pendingBytes += bytes;
     const before = this.#sent;
     this.#sent = Promise.all([before, this.#send(entries)]).then(() => {});
   }
@@ -168,4 +196,27 @@ export class StreamWriter {
     const message = `${this.#dropped} notices were dropped so far: Redis is too slow or refuses writes. Followers read the store`;
     this.#onDiagnostic({ code: 'dropped', message });
   }
+}
+
+function sizeOf({ records }: BusNotice): number {
+  return records.reduce((sum, record) => sum + approximateBytes(record), 0);
+}
+
+/**
+ * Adds a notice to the one before, because a transaction can contain several appends to a session.
+ * Returns false if it does not continue the one before.
+ */
+function joinNotice(queued: QueuedMessage, second: SessionMessage): boolean {
+  const { message: first } = queued;
+  if (first === 'gone' || second === 'gone') return false;
+  const isSame =
+    first.made === second.made &&
+    first.incarnation === second.incarnation &&
+    first.rewrites === second.rewrites;
+  const follows = second.through - second.records.length === first.through;
+  if (!isSame || !follows || first.records.length === 0) return false;
+  queued.joined ??= [...first.records];
+  for (const record of second.records) queued.joined.push(record);
+  queued.message = { ...second, records: queued.joined };
+  return true;
 }

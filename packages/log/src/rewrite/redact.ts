@@ -52,6 +52,8 @@ export async function redact(
       const redactionFacts = standing === 'superseded' ? [] : drafts;
       const rewritten = { ...row, rewrites: row.rewrites + 1 };
       const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
+      // Snapshots of the session may contain the item.
+      tx.putSnapshotParts?.(session, 0, []);
       tx.deleteUnusedBlobs(blobs);
       return added.row;
     },

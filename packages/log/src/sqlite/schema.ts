@@ -94,7 +94,14 @@ export const migrations: readonly string[] = [
    ) STRICT;
    CREATE TRIGGER drop_blob_pieces AFTER DELETE ON blobs BEGIN
      DELETE FROM blob_pieces WHERE hash = OLD.hash;
-   END;`,
+   END;
+   -- Snapshots of folded sessions. Deleting them costs only time.
+   CREATE TABLE snapshots (
+     session INTEGER NOT NULL,
+     part INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     PRIMARY KEY (session, part)
+   ) STRICT;`,
 ];
 
 /** The version of the tables that this program writes. */

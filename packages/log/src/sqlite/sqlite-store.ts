@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
+import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import type {
   NewSessionNumbers,
   OnCommitPoint,
@@ -40,6 +41,9 @@ interface SqliteStoreOptions extends DatabaseOptions {
   readonly onRewound: (event: RewindEvent) => void;
 }
 
+/** Maximum number of session rows to remember between transactions. */
+const maxKnownRows = 1000;
+
 /** A session after a commit. */
 interface ChangedSession {
   readonly row: SessionRow;
@@ -60,8 +64,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   /** The row number of each session in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
-  /** The session rows in the file that the current transaction has read. */
+  /** The session rows in the file, as of the last transaction. */
   readonly #readRows = new Map<SessionId, SessionRow>();
+  /** The data version of the file when `#readRows` was read. */
+  #knownVersion: number | undefined;
   readonly #mark: HighWaterMark;
   /** A session that the current transaction has changed, for the mark. */
   #changed: ChangedSession | undefined;
@@ -96,13 +102,9 @@ export class SqliteStore implements RecordStore, StoreTransaction {
       // to upgrade its lock.
       this.#onPoint?.('before-begin');
       this.#statements.begin.run();
-      // Another process may have deleted sessions since, or the last transaction may have been
-      // rolled back.
-      this.#keys.clear();
-      this.#readRows.clear();
       this.#changed = undefined;
       try {
-        this.#assertVersion();
+        this.#noteOtherWriters();
         this.#onPoint?.('after-begin');
         this.#pending = new PendingWrites();
         const value = work(this);
@@ -114,6 +116,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
         this.#onCommit?.();
         return value;
       } catch (error) {
+        this.#forgetRows();
         if (this.#database.isTransaction) this.#statements.rollback.run();
         throw error;
       } finally {
@@ -163,7 +166,25 @@ export class SqliteStore implements RecordStore, StoreTransaction {
 
   /** Starts a new incarnation, because the file was set back by other means. */
   renewIncarnation(): void {
+    this.#forgetRows();
     this.#guard(() => renewIncarnation(this.#database, this.#mark));
+  }
+
+  /**
+   * Keeps what earlier transactions have read, unless another connection has written since. It may
+   * have changed sessions, the incarnation, or the version of the tables.
+   */
+  #noteOtherWriters(): void {
+    const version = this.#dataVersion();
+    if (version === this.#knownVersion && this.#readRows.size < maxKnownRows) return;
+    this.#forgetRows();
+    this.#assertVersion();
+    this.#knownVersion = version;
+  }
+
+  #forgetRows(): void {
+    this.#keys.clear();
+    this.#readRows.clear();
   }
 
   /** A later program may have migrated the tables while this one runs. */
@@ -181,8 +202,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 
   session(session: SessionId): SessionRow | undefined {
-    const pending = this.#pending?.row(session);
-    if (pending !== undefined) return pending;
+    const known = this.#pending && (this.#pending.row(session) ?? this.#readRows.get(session));
+    if (known !== undefined) return known;
     return this.#guard(() => {
       const row = this.#statements.session.get(session) as SqliteSessionColumns | undefined;
       if (row === undefined) this.#assertMissing(session);
@@ -251,6 +272,28 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   blobsOf(session: SessionId): readonly string[] {
     this.#flush();
     return this.#guard(() => this.#blobs.referencedBy(this.#key(session)));
+  }
+
+  snapshotParts(session: SessionId, from: number, maxBytes: number): readonly SnapshotPart[] {
+    this.#flush();
+    return this.#guard(() => {
+      const found: SnapshotPart[] = [];
+      let bytes = 0;
+      for (const row of this.#statements.snapshotParts.iterate(this.#key(session), from)) {
+        const body = String(row['body']);
+        found.push({ part: Number(row['part']), body });
+        bytes += body.length;
+        if (bytes >= maxBytes) break;
+      }
+      return found;
+    });
+  }
+
+  putSnapshotParts(session: SessionId, first: number, parts: readonly SnapshotPart[]): void {
+    this.#flush();
+    const key = this.#key(session);
+    this.#statements.dropSnapshotParts.run(key, first);
+    for (const { part, body } of parts) this.#statements.putSnapshotPart.run(key, part, body);
   }
 
   nextEpoch(): number {

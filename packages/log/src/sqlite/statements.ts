@@ -42,7 +42,10 @@ type StatementName =
   | 'isBlobUsed'
   | 'dropBlob'
   | 'dropForgottenBlobs'
-  | 'dropForgottenHolds';
+  | 'dropForgottenHolds'
+  | 'snapshotParts'
+  | 'putSnapshotPart'
+  | 'dropSnapshotParts';
 
 export type Statements = { readonly [Name in StatementName]: StatementSync } & {
   readonly dropSession: readonly StatementSync[];
@@ -147,7 +150,15 @@ export function prepareStatements(database: DatabaseSync): Statements {
       'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_holds WHERE put_at < ?) AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.hash = blobs.hash)',
     ),
     dropForgottenHolds: prepare('DELETE FROM blob_holds WHERE put_at < ?'),
+    snapshotParts: prepare(
+      'SELECT part, body FROM snapshots WHERE session = ? AND part >= ? ORDER BY part',
+    ),
+    putSnapshotPart: prepare('INSERT INTO snapshots VALUES (?, ?, ?)'),
+    dropSnapshotParts: prepare(
+      'DELETE FROM snapshots WHERE session = ?1 AND (part = 0 OR part >= ?2)',
+    ),
     dropSession: [
+      prepare('DELETE FROM snapshots WHERE session = ?'),
       prepare('DELETE FROM chunks WHERE session = ?'),
       prepare('DELETE FROM producers WHERE session = ?'),
       prepare('DELETE FROM commands WHERE session = ?'),

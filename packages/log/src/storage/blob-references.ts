@@ -1,13 +1,17 @@
 import type { LogRecord, NewBytes, Part, Source } from '@millrace/core';
 
-/** Yields the hashes of the blobs that records reference. */
-export function* referencedBlobs(records: readonly LogRecord[]): Generator<string> {
+/** Returns the hashes of the blobs that records reference. A hash can occur more than once. */
+export function referencedBlobs(records: readonly LogRecord[]): readonly string[] {
+  const hashes: string[] = [];
   for (const { delta, fact } of records) {
-    if (delta?.type === 'commit_part' && delta.part !== undefined) yield* blobsInPart(delta.part);
+    if (delta?.type === 'commit_part' && delta.part !== undefined)
+      hashes.push(...blobsInPart(delta.part));
     if (fact?.type === 'snapshot') {
-      for (const { parts } of fact.items) for (const { part } of parts) yield* blobsInPart(part);
+      for (const { parts } of fact.items)
+        for (const { part } of parts) hashes.push(...blobsInPart(part));
     }
   }
+  return hashes;
 }
 
 function* blobsInPart(part: Part): Generator<string> {

@@ -1,5 +1,6 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionFilter } from '../contract/session-info.ts';
+import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
 /**
@@ -46,6 +47,11 @@ export interface StoreReader {
   blobSlice(hash: string, start: number, end: number): Uint8Array | undefined;
   /** The hashes of the blobs that the session's records reference. */
   blobsOf(session: SessionId): readonly string[];
+  /**
+   * The parts of the session's snapshot from the number `from` on, in order, up to about `maxBytes`.
+   * Contains at least one part if there is one. Absent: the store keeps no snapshots.
+   */
+  snapshotParts?(session: SessionId, from: number, maxBytes: number): readonly SnapshotPart[];
 }
 
 /** The numbers that the store gives to a new session. */
@@ -72,7 +78,14 @@ export interface StoreTransaction extends StoreReader {
   insert(session: SessionId, records: readonly LogRecord[]): void;
   /** Replaces the records from `first` to `last`, both included. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
-  /** Deletes the row of a session with its records, producers and commands. Blobs stay. */
+  /**
+   * Deletes part 0 of the session's snapshot and its parts from the number `first` on, and stores the
+   * new parts. Absent: the store keeps no snapshots.
+   */
+  putSnapshotParts?(session: SessionId, first: number, parts: readonly SnapshotPart[]): void;
+  /**
+   * Deletes the row of a session with its records, producers, commands and snapshot. Blobs stay.
+   */
   deleteSession(session: SessionId): void;
   /**
    * Stores the blob if it is new. Each call adds a hold, which the next record that references the
@@ -112,6 +125,12 @@ export interface LogReader {
   blob(hash: string): Awaitable<Uint8Array | undefined>;
   /** The bytes from `start` to `end`, without the one at `end`. */
   blobSlice(hash: string, start: number, end: number): Awaitable<Uint8Array | undefined>;
+  /** As in `StoreReader`. Absent: the store keeps no snapshots. */
+  snapshotParts?(
+    session: SessionId,
+    from: number,
+    maxBytes: number,
+  ): Awaitable<readonly SnapshotPart[]>;
   /**
    * Calls the listener when other processes may have written to the sessions, or to any session if
    * none are named. Returns a function that stops it.

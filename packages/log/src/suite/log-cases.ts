@@ -12,6 +12,7 @@ import { redactCases } from './cases/rewrite/redact.ts';
 import { restoreCases } from './cases/rewrite/restore.ts';
 import { retainCases } from './cases/rewrite/retain.ts';
 import { settleCases } from './cases/rewrite/settle.ts';
+import { storedSnapshotCases } from './cases/rewrite/stored-snapshots.ts';
 import { appendCases } from './cases/write/append.ts';
 import { blobCases } from './cases/write/blobs.ts';
 import { commandCases } from './cases/write/commands.ts';
@@ -33,6 +34,7 @@ const specs: readonly CaseSpec[] = [
   ...restoreCases,
   ...deleteCases,
   ...snapshotCases,
+  ...storedSnapshotCases,
   ...retainCases,
   ...blobCases,
   ...listCases,

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { buildOnce } from '../../../../scripts/process-folder.ts';
 import { freePort, isRequirementMissing } from './external-programs.ts';
 
 /** A Postgres server for tests, in a temporary folder. */
@@ -49,17 +50,8 @@ export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgr
   const user = unprivileged();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
   const data = join(home, 'data');
-  const [cluster, rules] = [
-    ['-D', data, '-U', 'millrace', '-A', 'trust'],
-    ['-E', 'UTF8', '--locale=C', '--no-sync'],
-  ];
-  const made = spawn(programOf('initdb'), [...cluster, ...rules], {
-    ...user,
-    cwd: home,
-    stdio: 'ignore',
-  });
-  const [code] = await once(made, 'exit');
-  if (code !== 0) throw new Error(`initdb ended with ${code}`);
+  // A copy takes a twentieth of the time of a new cluster, and keeps the owner.
+  run('cp', ['-a', join(buildOnce('millrace-postgres', createCluster), 'data'), data]);
   const port = await freePort();
   let server: ChildProcess | undefined;
   const start = async () => {
@@ -91,6 +83,20 @@ export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgr
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** Creates the files of an empty server. All servers of a test run start with a copy of them. */
+function createCluster(folder: string): void {
+  const user = unprivileged();
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
+  const cluster = ['-D', join(folder, 'data'), '-U', 'millrace', '-A', 'trust'];
+  const rules = ['-E', 'UTF8', '--locale=C', '--no-sync'];
+  run(programOf('initdb'), [...cluster, ...rules], { ...user, cwd: folder });
+}
+
+function run(program: string, args: readonly string[], options: SpawnSyncOptions = {}): void {
+  const { status, error, stderr } = spawnSync(program, args, { ...options, stdio: 'pipe' });
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${error ?? stderr}`);
 }
 
 async function startServer(

@@ -12,6 +12,9 @@ export function abortOnReturn<T>(
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
+/** One for all streams, because to create a reason costs more than the abort. */
+const left = new DOMException('The reader left the stream', 'AbortError');
+
 class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, undefined> {
   readonly #returned = new AbortController();
   /** Undefined after the first use. */
@@ -28,7 +31,7 @@ class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, un
 
   async return(): Promise<IteratorResult<T, undefined>> {
     this.#start = undefined;
-    this.#returned.abort();
+    this.#returned.abort(left);
     await this.#values?.return?.();
     return { done: true, value: undefined };
   }

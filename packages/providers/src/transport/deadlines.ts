@@ -74,28 +74,34 @@ export class Deadlines {
     this.#cancelIdle = clock.after(firstByteTimeoutMs, expire('first byte', firstByteTimeoutMs));
   }
 
-  /** Call it for every read, also for a comment. */
+  /** Call it after every read, also of a comment. Reading is paused from now on, as with `pause`. */
   recordActivity(): void {
-    if (this.#isEnded) return;
     const isFirst = this.#lastActivityAt === undefined;
-    this.#lastActivityAt = this.#clock.now();
+    const now = this.#clock.now();
+    this.#pauseAt(now);
+    if (this.#isEnded) return;
+    this.#lastActivityAt = now;
     if (!isFirst) return;
     this.#lastContentAt = this.#lastActivityAt;
     this.#startIdleTimer(this.#idleTimeoutMs);
     this.#startSilenceTimer(this.#silenceTimeoutMs);
   }
 
-  /** Call it for every read that brought content. */
+  /** Call it after every read that brought content. The content came with the last activity. */
   recordContent(): void {
-    this.#lastContentAt = this.#clock.now();
+    this.#lastContentAt = this.#lastActivityAt ?? this.#clock.now();
   }
 
   /**
    * The consumer is busy and does not read. The idle timeout must not blame the server for that.
    */
   pause(): void {
+    this.#pauseAt(this.#clock.now());
+  }
+
+  #pauseAt(now: number): void {
     this.#isPaused = true;
-    this.#pausedAt = this.#clock.now();
+    this.#pausedAt = now;
   }
 
   resume(): void {

@@ -90,12 +90,12 @@ export class HttpExchange {
       this.#body = undefined;
       return undefined;
     } catch (error) {
+      this.#deadlines.pause();
       this.#cancelBody();
       this.#body = undefined;
       if (this.#drainMs !== undefined) return undefined;
       throw this.#failure(error);
     } finally {
-      this.#deadlines.pause();
       stopWaiting();
     }
   }

@@ -5,6 +5,7 @@ import {
   Folder,
   type FoldState,
   type Ids,
+  isCut,
   isMillraceError,
   type RunId,
   type SessionId,
@@ -60,7 +61,25 @@ export interface JournalOptions {
 }
 
 /** The journal's state as a fold that the log keeps beside the session state. */
-const journalFold: SessionFold<JournalState> = { initial: emptyJournalState, apply: foldJournal };
+const journalFold: SessionFold<JournalState> = {
+  initial: emptyJournalState,
+  apply: foldJournal,
+  stored: {
+    name: 'journal',
+    version: 1,
+    // The journal works on the last turn. Only readers of messages need older items.
+    needs: ({ lastTurn }, { turn, finished }) =>
+      finished === undefined || (turn > 0 && turn >= lastTurn),
+  },
+};
+
+/**
+ * Loads the state of a session for work on its last turn. Older items may be missing, so that it costs
+ * the same for a long session as for a short one.
+ */
+export async function loadRecentState(log: Log, session: SessionId): Promise<FoldState> {
+  return (await sessionStates(log).load(session, journalFold)).state;
+}
 
 /** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
@@ -121,6 +140,8 @@ export class LocalJournal implements TaskJournal {
   #released: Promise<unknown> = Promise.resolve();
   #stopIdleTimer: () => void = () => {};
   #isClosed = false;
+  /** Content was redacted since the journal read the session. Its state may still repeat it. */
+  #hasRedaction = false;
 
   constructor(taskId: string, options: JournalOptions) {
     this.taskId = taskId;
@@ -158,7 +179,8 @@ export class LocalJournal implements TaskJournal {
       isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
       isRepeat: decisions.some((made) => made.key === key),
       isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
-      call: findCall(state, toolCallId),
+      // Somebody may decide on a call that ended long ago.
+      call: findCall(state, toolCallId) ?? findCall(await this.#wholeState(), toolCallId),
       decision: decisionOn(this.#state, toolCallId),
     };
   }
@@ -171,7 +193,17 @@ export class LocalJournal implements TaskJournal {
   async state(): Promise<FoldState> {
     if (this.#driver === undefined) await this.#refresh();
     else await this.#last.catch(() => {});
-    return this.#folder.state;
+    return this.#wholeState();
+  }
+
+  /** The state with all items. The journal continues with it. */
+  async #wholeState(): Promise<FoldState> {
+    if (!isCut(this.#folder.state.items)) return this.#folder.state;
+    const { state, incarnation } = await sessionStates(this.#options.log).load(this.#session);
+    // The log may have been rewound, or have newer records.
+    const isSame = incarnation === this.#incarnation;
+    if (isSame && state.through === this.#folder.state.through) this.#folder = new Folder(state);
+    return state;
   }
 
   append(drafts: readonly DraftRecord[]): Promise<Batch> {
@@ -289,8 +321,11 @@ export class LocalJournal implements TaskJournal {
 
   #apply(batch: Batch): void {
     const { through } = this.#folder.state;
-    for (const record of batch.records)
-      if (record.offset > through) this.#state = foldJournal(this.#state, record);
+    for (const record of batch.records) {
+      if (record.offset <= through) continue;
+      this.#state = foldJournal(this.#state, record);
+      if (record.fact?.type === 'item_redacted') this.#hasRedaction = true;
+    }
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
     const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
@@ -342,7 +377,9 @@ export class LocalJournal implements TaskJournal {
     const incarnation = this.#incarnation;
     if (incarnation === undefined) return;
     const kept = { state: this.#folder.state, value: this.#state, incarnation };
-    sessionStates(this.#options.log).keep(journalFold, kept);
+    const states = sessionStates(this.#options.log);
+    if (this.#hasRedaction) states.forget(this.#session);
+    else states.keep(journalFold, kept);
   }
 
   #dropDriver(): void {

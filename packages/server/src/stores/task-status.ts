@@ -45,7 +45,7 @@ export function isDrivenElsewhere({ stop: { reason, cause } }: Pick<RunResult, '
 
 /**
  * Sets the status of a task after its run, unless another request changed it meanwhile, or a later
- * run has taken over. `epoch` is that of the run.
+ * run has taken over. `epoch` is that of the run, undefined if it never had the lease.
  */
 export async function applyRunResult(
   tasks: TaskStore,
@@ -55,7 +55,8 @@ export async function applyRunResult(
 ): Promise<void> {
   const change = async (status: TaskStatus, reason: string) => {
     const next = (now: TaskStatus) => (now === 'RUNNING' ? status : undefined);
-    await tasks.setStatus(taskId, next, reason, epoch);
+    if (epoch === undefined) await tasks.setStatusWithoutLease(taskId, next, reason);
+    else await tasks.setStatus(taskId, next, reason, epoch);
   };
   if (isDrivenElsewhere({ stop })) return;
   const { reason, cause } = stop;

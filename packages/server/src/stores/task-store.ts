@@ -22,6 +22,8 @@ export interface StoredTask {
   readonly agentId: string;
   /** Undefined if no user of an application created the task. */
   readonly owner: string | undefined;
+  /** True if a run has set the status, and not a request. */
+  readonly isStatusOfRun: boolean;
 }
 
 /** What a new task is created for. */
@@ -175,6 +177,23 @@ export class TaskStore {
   }
 
   /**
+   * Sets the status after a run that never had the lease, and so has no epoch. It has no effect while
+   * another run has the lease, or if nothing is left to do because another run has done it. The change
+   * has the epoch of the last run that claimed the task, so the next run refuses or replaces it.
+   */
+  async setStatusWithoutLease(
+    id: string,
+    next: (status: TaskStatus) => TaskStatus | undefined,
+    reason: string | null,
+  ): Promise<void> {
+    const row = await this.#rows.get('tasks', id);
+    // Read after the row: a run that takes the lease later claims a later epoch.
+    const info = await this.#log.info(sessionId(id));
+    if (info?.lease !== undefined || info?.hasWork === false) return;
+    await this.setStatus(id, next, reason, row?.epoch);
+  }
+
+  /**
    * Makes the run with this epoch the one whose changes count. Call it when the run has taken the
    * lease. With `isRunning`, a status that an earlier run wrote since then becomes RUNNING again.
    */
@@ -317,7 +336,8 @@ interface StoredFields extends Fields {
 export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
   const { agent_id, owner, status_epoch, ...fields } = data as unknown as StoredFields;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
-  return { task: { id, ...fields, ...times }, agentId: agent_id, owner };
+  const isStatusOfRun = typeof status_epoch === 'number';
+  return { task: { id, ...fields, ...times }, agentId: agent_id, owner, isStatusOfRun };
 }
 
 function isSame(task: Task, changed: Partial<Fields>): boolean {

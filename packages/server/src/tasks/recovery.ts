@@ -63,7 +63,10 @@ export class Recovery {
     else this.#skipped.set(session, through);
   }
 
-  async #resume({ task }: StoredTask, agent: ResolvedAgent['agent']): Promise<boolean> {
+  async #resume(
+    { task, isStatusOfRun }: StoredTask,
+    agent: ResolvedAgent['agent'],
+  ): Promise<boolean> {
     const { journals, async, loops, onDiagnostic } = this.#options;
     const isLoop = agent.type === 'loop';
     return journals.use(
@@ -74,9 +77,12 @@ export class Recovery {
         if (isLoop) {
           // This includes interrupted tasks, because the remaining commands were sent after the
           // interrupt.
-          const isStopped =
-            task.status === 'INTERRUPTED' && (isRunOpen || runnable.some(expectsAnswer));
-          const isOrphaned = isStopped || (isRunning && (isRunOpen || runnable.length > 0));
+          const hasMessages = runnable.some(expectsAnswer);
+          const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || hasMessages);
+          // The server whose run failed retries it for these messages, but it may be gone.
+          const isLeft = task.status === 'FAILED' && isStatusOfRun && hasMessages;
+          const isActive = isRunning && (isRunOpen || runnable.length > 0);
+          const isOrphaned = isStopped || isLeft || isActive;
           if (isOrphaned) await loops.resume(task.id, agent.agent);
           return isOrphaned;
         }

@@ -1,6 +1,6 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
-import { type Log, memoryLog } from '@millrace/log';
+import { type Log, LogError, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
@@ -129,6 +129,74 @@ test('21.A: a server that is suspended before it stores a failure does not store
   release();
   await settled(stale);
   expect((await next.task(id)).status).toBe('RUNNING');
+});
+
+describe('21.A: a server whose run could not take the lease', () => {
+  /** A log whose sessions cannot be opened while `isBroken` is set. */
+  function breakableLog(log: Log) {
+    const state = { isBroken: false };
+    const open: Log['open'] = async (...which) => {
+      if (state.isBroken) throw new LogError('storage', 'The disk fails');
+      return log.open(...which);
+    };
+    const get = (target: Log, name: keyof Log) => {
+      const member: unknown = name === 'open' ? open : target[name];
+      return typeof member === 'function' ? member.bind(target) : member;
+    };
+    return {
+      state,
+      log: new Proxy(log, { get: (target, name) => get(target, name as keyof Log) }),
+    };
+  }
+
+  async function brokenAndHealthy() {
+    const [healthyLog, rows] = [memoryLog(), memoryRows()];
+    const { state, log } = breakableLog(healthyLog);
+    const { held, reached, release } = suspendedRows(rows);
+    const provider = scriptedProvider(['Answered', 'Answered again']);
+    const broken = await createTaskHarness(failsOnce(provider), { log, rows: held, watchMs: 1e9 });
+    const { id } = await broken.newTask('looper');
+    state.isBroken = true;
+    (await broken.send('looper', id, 'Go')).messages().catch(() => {});
+    await reached;
+    const next = () =>
+      createTaskHarness(failsOnce(provider), { log: healthyLog, rows, watchMs: 5 });
+    const isIdle = async () => (await healthyLog.info(sessionId(id)))?.hasWork === false;
+    return { id, rows, state, next, release, broken, isIdle };
+  }
+
+  test('21.A: does not store its failure after another server has run the task', async () => {
+    const { id, next, release, broken, isIdle } = await brokenAndHealthy();
+    const healthy = await next();
+    await eventually(isIdle);
+    release();
+    await settled(broken);
+    expect(textsOf(await healthy.messages(id))).toContain('Answered');
+    expect((await healthy.task(id)).status).toBe('RUNNING');
+  });
+
+  test('21.A: leaves the message to the next server, although the task has failed', async () => {
+    const { id, rows, next, release, broken, isIdle } = await brokenAndHealthy();
+    release();
+    await eventually(async () => (await rows.get('tasks', id))?.keys['status'] === 'FAILED');
+    await settled(broken);
+    const healthy = await next();
+    await eventually(isIdle);
+    expect(textsOf(await healthy.messages(id))).toContain('Answered');
+    expect((await healthy.task(id)).status).toBe('RUNNING');
+  });
+
+  test('21.A: has its failure replaced by the next run of the task', async () => {
+    const { id, rows, state, release, broken, isIdle } = await brokenAndHealthy();
+    const status = async () => (await rows.get('tasks', id))?.keys['status'];
+    release();
+    await eventually(async () => (await status()) === 'FAILED');
+    state.isBroken = false;
+    await eventually(isIdle);
+    await settled(broken);
+    expect(textsOf(await broken.messages(id))).toContain('Answered');
+    expect(await status()).toBe('RUNNING');
+  });
 });
 
 test('21.A: a log that was replaced by an older copy can change the row of its tasks', async () => {

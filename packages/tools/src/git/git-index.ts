@@ -1,9 +1,10 @@
-/** Size of the header, and of the fields of an entry before its name, with SHA-1 hashes. */
+/** Size of the header, and of the fields of an entry before its hash. Two bytes follow the hash. */
 const headerBytes = 12;
-const fixedBytes = 62;
-const hashBytes = 20;
+const statBytes = 40;
 const modeOffset = 24;
-const flagsOffset = 60;
+
+/** Size of the hashes in an index: SHA-1, or SHA-256 if the settings of the repository say so. */
+export type HashBytes = 20 | 32;
 
 const flags = { extended: 0x4000, nameLength: 0x0fff } as const;
 const fileTypes = {
@@ -12,9 +13,12 @@ const fileTypes = {
 
 /**
  * Extensions that change no entries. `link` (a split index, whose other entries are in another
- * file) and `sdir` (folders whose entries are in objects) are not among them.
+ * file) and `sdir` (folders whose entries are in objects) are not among them. `NAME` is of libgit2, and
+ * git ignores it.
  */
-const harmlessExtensions: ReadonlySet<string> = new Set('TREE REUC UNTR FSMN EOIE IEOT'.split(' '));
+const harmlessExtensions: ReadonlySet<string> = new Set(
+  'TREE REUC NAME UNTR FSMN EOIE IEOT'.split(' '),
+);
 
 /**
  * Returns why the index of a repository is a risk, or undefined if it lists only files and links. A
@@ -33,20 +37,23 @@ export function findIndexRisk(index: Buffer): string | undefined {
   }
 }
 
-/** The mode of a submodule, as every format of the index stores it. */
-const submoduleMode = Buffer.from([0, 0, 0xe0, 0]);
+/** An index, as git would read it. */
+interface IndexFile {
+  readonly index: Buffer;
+  readonly hashBytes: HashBytes;
+}
 
 /**
  * Returns the paths of the submodules in an index. Returns undefined if git may read other entries
- * than this function: the index is damaged or has an unknown format, or a path is no text. `shared`
- * are the files of a split index: a submodule in any of them counts.
+ * than this function: the index is damaged or has an unknown format, or git never writes such a path.
+ * `shared` are the files of a split index: a submodule in any of them counts.
  */
 export function submodulePaths(
   index: Buffer,
-  shared: readonly Buffer[] = [],
+  { shared, hashBytes }: { readonly shared: readonly Buffer[]; readonly hashBytes: HashBytes },
 ): readonly string[] | undefined {
   try {
-    const all = [index, ...shared].map((one) => readSubmodulePaths(one));
+    const all = [index, ...shared].map((one) => readSubmodulePaths({ index: one, hashBytes }));
     const known = all.filter((one) => one !== undefined);
     return known.length < all.length ? undefined : [...new Set(known.flat())];
   } catch (error) {
@@ -55,30 +62,44 @@ export function submodulePaths(
   }
 }
 
-function readSubmodulePaths(index: Buffer): readonly string[] | undefined {
-  // Most repositories have none, and their index can be large. `sdir`: entries are in objects.
-  if (!index.includes(submoduleMode) && !index.includes('sdir', 0, 'latin1')) return [];
+function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
+  const { index, hashBytes } = file;
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
   const count = index.readUInt32BE(8);
   const found: string[] = [];
-  const starts: number[] = [];
+  const starts: EntryStart[] = [];
   let previous: Buffer = Buffer.alloc(0);
   let at = headerBytes;
   while (starts.length < count) {
-    const entry = entryAt(index, at, version, previous.length);
-    const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
-    const kept = previous.subarray(0, entry.nameLength - entry.addedLength);
-    previous = version < 4 ? added : Buffer.concat([kept, added]);
+    const entry = entryAt(file, at, version, previous.length);
+    const keptLength = entry.nameLength - entry.addedLength;
+    // Git ignores the upper half of the mode, and the permissions of a submodule.
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
+    if (version === 4 || type === fileTypes.submodule) {
+      const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
+      previous =
+        keptLength === 0 ? added : Buffer.concat([previous.subarray(0, keptLength), added]);
+    }
     if (type === fileTypes.submodule) found.push(previous.toString('utf8'));
-    starts.push(at);
+    else if (type !== fileTypes.file && type !== fileTypes.link) return undefined;
+    starts.push({ at, isWhole: keptLength === 0 });
     at = entry.end;
   }
-  const risk = findExtensionRisk(index, at, index.length - hashBytes, starts, { isSplit: true });
-  // In a split index, an entry without a name replaces one of the other file.
-  const isOdd = found.some((path) => path === '' || path.includes('\uFFFD'));
-  return risk !== undefined || isOdd ? undefined : found;
+  const end = index.length - hashBytes;
+  const risk = findExtensionRisk(index, at, end, starts, { isSplit: true });
+  return risk === undefined && found.every(isUsualPath) ? found : undefined;
+}
+
+/**
+ * Whether git may have written the path of a submodule. Git follows any path that it finds in an
+ * index: an absolute one, one that leads upwards, or the part before a zero byte. In a split index, an
+ * entry without a name replaces one of the other file.
+ */
+function isUsualPath(path: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: such a path may end for git earlier
+  if (/[\u0000-\u001f\u007f\uFFFD]/.test(path)) return false;
+  return path.split('/').every((name) => !/^(?:\.{0,2}|\.git)$/i.test(name));
 }
 
 function findRisk(index: Buffer): string | undefined {
@@ -86,20 +107,27 @@ function findRisk(index: Buffer): string | undefined {
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4)
     return 'the index has an unknown format';
   const count = index.readUInt32BE(8);
-  const end = index.length - hashBytes;
-  const starts: number[] = [];
+  const file = { index, hashBytes: 20 } as const;
+  const end = index.length - file.hashBytes;
+  const starts: EntryStart[] = [];
   let at = headerBytes;
   for (let nameLength = 0; starts.length < count; ) {
-    if (at + fixedBytes > end) return 'the index is damaged';
+    if (at + statBytes + file.hashBytes + 2 > end) return 'the index is damaged';
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
     if (type !== fileTypes.file && type !== fileTypes.link)
       return 'the index has a submodule or a sparse folder';
-    starts.push(at);
-    const entry = entryAt(index, at, version, nameLength);
+    const entry = entryAt(file, at, version, nameLength);
     ({ nameLength } = entry);
+    starts.push({ at, isWhole: entry.addedLength === nameLength });
     at = entry.end;
   }
   return findExtensionRisk(index, at, end, starts);
+}
+
+interface EntryStart {
+  readonly at: number;
+  /** Whether its name repeats nothing of the name before it. */
+  readonly isWhole: boolean;
 }
 
 interface Entry {
@@ -111,11 +139,17 @@ interface Entry {
   readonly end: number;
 }
 
-function entryAt(index: Buffer, at: number, version: number, previousLength: number): Entry {
-  const bits = index.readUInt16BE(at + flagsOffset);
+function entryAt(
+  { index, hashBytes }: IndexFile,
+  at: number,
+  version: number,
+  previousLength: number,
+): Entry {
+  const flagsAt = at + statBytes + hashBytes;
+  const bits = index.readUInt16BE(flagsAt);
   // A second field of flags. Only version 3 writes it, but git reads it in any version.
   const isExtended = (bits & flags.extended) !== 0;
-  let name = at + fixedBytes + (isExtended ? 2 : 0);
+  let name = flagsAt + (isExtended ? 4 : 2);
   const given = bits & flags.nameLength;
   if (version < 4) {
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
@@ -160,7 +194,7 @@ function findExtensionRisk(
   index: Buffer,
   from: number,
   end: number,
-  starts: readonly number[],
+  starts: readonly EntryStart[],
   { isSplit = false }: { readonly isSplit?: boolean } = {},
 ): string | undefined {
   let at = from;
@@ -174,6 +208,9 @@ function findExtensionRisk(
       return 'the index has an unknown extension';
     if (name === 'IEOT' && !isTableOf(index.subarray(at + 8, next), starts))
       return 'the index has a second list of entries';
+    // Threads of git look for extensions there.
+    if (name === 'EOIE' && index.readUInt32BE(at + 8) !== from)
+      return 'the index has a second end of its entries';
     at = next;
   }
   return at === end ? undefined : 'the index is damaged';
@@ -181,13 +218,14 @@ function findExtensionRisk(
 
 /**
  * Whether a table of offsets has only blocks of these entries. Threads of git read the entries at
- * these offsets, and not those that follow each other.
+ * these offsets, and not those that follow each other. They do not know the name before a block.
  */
-function isTableOf(table: Buffer, starts: readonly number[]): boolean {
+function isTableOf(table: Buffer, starts: readonly EntryStart[]): boolean {
   if (table.length % 8 !== 4 || table.readUInt32BE(0) !== 1) return false;
   let entry = 0;
   for (let at = 4; at < table.length; at += 8) {
-    if (table.readUInt32BE(at) !== starts[entry]) return false;
+    const start = starts[entry];
+    if (table.readUInt32BE(at) !== start?.at || !start.isWhole) return false;
     entry += table.readUInt32BE(at + 4);
   }
   return entry === starts.length;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, lstat, rename } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../workspace/folder.ts';
 import { readGitSettings } from './read-git-settings.ts';
 import { readRegularFile } from './read-regular-file.ts';
@@ -9,8 +9,8 @@ import {
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import { riskOfBare, riskOfGit } from './settings-risk.ts';
-import { gitFolderOf } from './submodules.ts';
+import { hasHiddenWorktree, riskOfBare, riskOfGit } from './settings-risk.ts';
+import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -119,8 +119,8 @@ async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundR
   return { risks, problem: problem && cannotCheck(problem) };
 }
 
-/** The stamps of the indexes before the command ran, by the folder of the repository. */
-type Indexes = ReadonlyMap<string, string>;
+/** The indexes before the command ran, by the folder of the repository. */
+type Indexes = ReadonlyMap<string, ReadIndex>;
 
 function indexesOf({ root, known, search }: WatchOptions): Indexes {
   const folders = [
@@ -129,18 +129,28 @@ function indexesOf({ root, known, search }: WatchOptions): Indexes {
   ];
   // No command can change the others.
   const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
-  return new Map(inside.map((git = '') => [git, search.readIndex(git).stamp]));
+  return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
 }
 
 const maxConfigBytes = 1_048_576;
 
 /** The indexes of known repositories that a command has changed so that they cannot be checked. */
-async function changedIndexes({ search }: WatchOptions, before: Indexes): Promise<readonly Risk[]> {
+async function changedIndexes(
+  { root, search }: WatchOptions,
+  before: Indexes,
+): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
   for (const [folder, earlier] of before) {
     const { stamp, submodules } = search.readIndex(folder);
-    if (stamp === earlier || submodules !== undefined || (await isSparse(folder))) continue;
-    risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
+    if (stamp === earlier.stamp) continue;
+    const known = new Set(earlier.submodules);
+    const worktree = basename(folder) === '.git' ? dirname(folder) : undefined;
+    const isRisk =
+      submodules === undefined
+        ? !(await isSparse(folder))
+        : submodules.some((one) => !known.has(one)) &&
+          (await hasHiddenWorktree(folder, root, worktree));
+    if (isRisk) risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
   }
   return risks;
 }
@@ -160,12 +170,33 @@ async function enter(at: Folder, name: string): Promise<Folder> {
   try {
     return await at.enter(name);
   } catch (error) {
-    const path = at.pathOf(name);
-    const entry = await lstat(path);
-    if (!entry.isDirectory()) throw error;
-    await chmod(path, (entry.mode & 0o777) | 0o700);
+    if (!(await permitOwner(at.pathOf(name)))) throw error;
     return at.enter(name);
   }
+}
+
+/** Gives the owner all rights to a folder. Returns false if it is no folder. */
+async function permitOwner(folder: string): Promise<boolean> {
+  const entry = await lstat(folder);
+  if (!entry.isDirectory()) return false;
+  await chmod(folder, (entry.mode & 0o777) | 0o700);
+  return true;
+}
+
+/** Renames an entry. Returns undefined if it does not exist. A command can make its folder read-only. */
+async function renameIn(at: Folder, name: string): Promise<string | undefined> {
+  const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
+  const attempt = () => rename(at.pathOf(name), at.pathOf(away));
+  const failure = await attempt().then(
+    () => undefined,
+    ({ code = '' }: NodeJS.ErrnoException) => code,
+  );
+  if (failure === 'ENOENT') return undefined;
+  if (failure !== undefined) {
+    await permitOwner(at.pathOf('.'));
+    await attempt();
+  }
+  return away;
 }
 
 /**
@@ -184,13 +215,8 @@ async function removeRisk(root: string, { folder, names, why }: Risk): Promise<s
       opened.push(at);
     }
     for (const name of names) {
-      const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
-      const isMoved = await rename(at.pathOf(name), at.pathOf(away)).then(
-        () => true,
-        (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : false),
-      );
-      if (isMoved === true) renamed.push(`${name} to ${away}`);
-      if (isMoved === false) throw new Error('it cannot be renamed');
+      const away = await renameIn(at, name);
+      if (away !== undefined) renamed.push(`${name} to ${away}`);
     }
     return `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because git would run programs of a repository that the command created: ${why}. Tell the user`;
   } catch {

@@ -42,12 +42,8 @@ async function riskOfRepository(
 ): Promise<string | undefined> {
   const why = await riskOfSettings(git, root);
   if (why !== undefined) return why;
-  const { submodules } = search.readIndex(git);
-  if (submodules === undefined) return 'its index cannot be checked';
-  // The search has found the submodules in the folder of the worktree, and no others.
-  const isElsewhere =
-    submodules.length > 0 && (await worktreesOf(git)).some((one) => one !== worktree);
-  return isElsewhere ? 'it has submodules in another folder' : undefined;
+  if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
+  return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
 }
 
 /** Returns why a folder that looks like a bare repository makes git run programs. */
@@ -57,15 +53,25 @@ export async function riskOfBare(
 ): Promise<string | undefined> {
   const why = await riskOfSettings(folder, root);
   if (why !== undefined) return why;
-  const { submodules } = search.readIndex(folder);
-  if (submodules === undefined) return 'its index cannot be checked';
-  if (submodules.length === 0) return undefined;
-  const isSearched = (worktree: string) =>
-    gitFolderOf(worktree) === folder &&
-    !relative(root, worktree).split(sep).includes('node_modules');
-  return (await worktreesOf(folder)).every(isSearched)
-    ? undefined
-    : 'it has submodules in another folder';
+  if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
+  return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
+}
+
+const elsewhere = 'its worktree is another folder';
+
+/**
+ * Whether a repository has a worktree in which the search does not find its submodules. The search
+ * finds them in a folder with a `.git` that leads to the repository.
+ */
+export async function hasHiddenWorktree(
+  git: string,
+  root: string,
+  worktree?: string,
+): Promise<boolean> {
+  const isSearched = (one: string) =>
+    one === worktree ||
+    (gitFolderOf(one) === git && !relative(root, one).split(sep).includes('node_modules'));
+  return !(await worktreesOf(git)).every(isSearched);
 }
 
 /** The other folders that a repository uses as its worktree. */

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
-import { submodulePaths } from './git-index.ts';
+import { join, resolve } from 'node:path';
+import { type HashBytes, submodulePaths } from './git-index.ts';
+import { readGitSettings } from './read-git-settings.ts';
 import { readRegularFileSync } from './read-regular-file.ts';
 
 /** Git refuses a larger file. */
@@ -74,8 +75,10 @@ const settledAfterMs = 3000;
 interface KeptIndex extends ReadIndex {
   /** Whether a later change certainly gives another stamp. */
   readonly isSettled: boolean;
-  /** The index, and the further files of a split one. */
+  /** The index, the further files of a split one, and the settings that say how to read them. */
   readonly files: readonly string[];
+  /** The stamps of these files. */
+  readonly seen: string;
 }
 
 /** Reads the index of repositories, and again only after a change. */
@@ -84,33 +87,59 @@ export class IndexReader {
 
   read(git: string): ReadIndex {
     const known = this.#known.get(git);
-    if (known?.isSettled && known.stamp === stampOf(known.files)) return known;
+    if (known?.isSettled && known.seen === stampOf(known.files)) return known;
     const settled = Date.now() - settledAfterMs;
     const path = join(git, 'index');
+    const settings = settingsOf(git);
     // Before reading: a change meanwhile is noticed by the next call.
     const before = stampOf([path]);
+    const seenSettings = stampOf(settings);
     const index = readRegularFileSync(path, maxIndexBytes);
-    const files = [path, ...(index === undefined ? [] : sharedIndexes(git, index))];
-    const stamp = [before, ...files.slice(1).map((file) => stampOf([file]))].join(' ');
+    const shared = index === undefined ? [] : sharedIndexes(git, index);
+    const stamp = [before, ...shared.map((file) => stampOf([file]))].join(' ');
+    const files = [path, ...shared, ...settings];
     const isSettled = files.every((file) => changedAt(file) < settled);
-    const submodules = before === '' ? [] : readSubmodules(index, files);
-    const read = { stamp, files, isSettled, submodules };
+    const submodules =
+      before === '' ? [] : index && readSubmodules(index, shared, hashBytesOf(settings));
+    const read = { stamp, files, isSettled, submodules, seen: `${stamp} ${seenSettings}` };
     if (this.#known.size >= maxKept) this.#known.clear();
     this.#known.set(git, read);
     return read;
   }
 }
 
-function readSubmodules(
-  index: Buffer | undefined,
-  [, ...shared]: readonly string[],
-): readonly string[] | undefined {
-  const others = shared.map((file) => readRegularFileSync(file, maxIndexBytes));
-  const known = others.filter((one) => one !== undefined);
-  if (index === undefined || known.length < others.length) return undefined;
-  return submodulePaths(index, known);
+const maxSettingsBytes = 1_048_576;
+
+/** The files that say which hashes a repository has. A worktree has the settings of its repository. */
+function settingsOf(git: string): readonly string[] {
+  const pointer = join(git, 'commondir');
+  const common = readRegularFileSync(pointer, maxPathBytes)?.toString('utf8').trim();
+  return [pointer, join(resolve(git, common ?? '.'), 'config')];
 }
 
+function hashBytesOf([, config = '']: readonly string[]): HashBytes {
+  const text = readRegularFileSync(config, maxSettingsBytes)?.toString('utf8') ?? '';
+  const isLong = readGitSettings(text).some(
+    ({ section, key, value }) =>
+      section === 'extensions' && key === 'objectformat' && value !== 'sha1',
+  );
+  return isLong ? 32 : 20;
+}
+
+function readSubmodules(
+  index: Buffer,
+  shared: readonly string[],
+  hashBytes: HashBytes,
+): readonly string[] | undefined {
+  if (shared.length > maxSharedFiles) return undefined;
+  const others = shared.map((file) => readRegularFileSync(file, maxIndexBytes));
+  const known = others.filter((one) => one !== undefined);
+  return known.length < others.length
+    ? undefined
+    : submodulePaths(index, { shared: known, hashBytes });
+}
+
+/** An index with more of them cannot be checked. */
 const maxSharedFiles = 50;
 
 /**
@@ -120,7 +149,7 @@ const maxSharedFiles = 50;
 function sharedIndexes(git: string, index: Buffer): readonly string[] {
   const found = new Set<string>();
   let at = index.indexOf('link', 0, 'latin1');
-  for (; at !== -1 && found.size < maxSharedFiles; at = index.indexOf('link', at + 1, 'latin1'))
+  for (; at !== -1 && found.size <= maxSharedFiles; at = index.indexOf('link', at + 1, 'latin1'))
     for (const bytes of [20, 32]) {
       const path = join(git, `sharedindex.${index.toString('hex', at + 8, at + 8 + bytes)}`);
       if (stampOf([path]) !== '') found.add(path);

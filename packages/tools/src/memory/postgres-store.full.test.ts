@@ -11,7 +11,7 @@ let tables = 0;
 
 beforeAll(async () => {
   client = await PGlite.create({ extensions: { vector } });
-}, 60_000);
+});
 
 afterAll(() => client.close());
 
@@ -41,4 +41,4 @@ test('a server without pgvector gives an error that says what to install', async
     message: expect.stringContaining('install pgvector'),
   });
   await bare.close();
-}, 60_000);
+});

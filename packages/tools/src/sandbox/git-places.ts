@@ -30,7 +30,8 @@ export function gitPlaces(
   const head = join(root, 'HEAD');
   found.add(head);
   if (entryOf(head) !== undefined)
-    for (const name of ['config', 'hooks']) found.add(join(root, name));
+    for (const name of ['config', 'hooks', 'commondir']) found.add(join(root, name));
+  if (bareNames.every((name) => entryOf(join(root, name)) !== undefined)) addBare(root, search);
   if (entryOf(git) === undefined) found.add(git);
   addWorktree(root, search);
   for (const folder of foldersAbove(root)) {
@@ -184,7 +185,7 @@ export function entryOf(path: string): Stats | undefined {
 /** A file `.git` can name a path through a link, and nothing may be created elsewhere. */
 function isFolderInside(path: string, root: string): boolean {
   try {
-    return lstatSync(path).isDirectory() && realpathSync(path).startsWith(root + sep);
+    return lstatSync(path).isDirectory() && `${realpathSync(path)}${sep}`.startsWith(root + sep);
   } catch {
     return false;
   }

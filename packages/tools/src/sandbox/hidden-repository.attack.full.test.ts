@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
@@ -41,6 +41,30 @@ describe.for(sandboxUsers)('as %s', (user) => {
     await agent.run(spoil('vendor/x/.git/config'));
     expect(readFileSync(join(agent.workspace, 'vendor/x/.git/config'), 'utf8')).toBe(config);
   });
+
+  test.for([
+    ['commondir', 'echo evil > commondir'],
+    ['config.worktree', 'cp evil/config config.worktree'],
+    ['modules', 'mkdir -p modules; git init -q --bare modules/x; cp evil/config modules/x/config'],
+    ['worktrees', 'mkdir -p worktrees/x; cp evil/config worktrees/x/config.worktree'],
+    ['remotes', 'mkdir remotes; echo URL: evil > remotes/origin'],
+  ] as const)(
+    '18.64: attack: a command creates %s in a workspace that is a bare repository',
+    async ([name, attack], context) => {
+      const agent = await attackAgent(user, context);
+      const settings = '[core]\n\tbare = true\n[extensions]\n\tworktreeConfig = true\n';
+      agent.write(agent.workspace, {
+        ...{ HEAD: 'ref: refs/heads/main\n', config: settings, 'objects/x': '', 'refs/x': '' },
+        'evil/config': '[core]\n\tfsmonitor = evil.sh\n',
+      });
+      await agent.run(attack);
+      const left = readdirSync(agent.workspace, { recursive: true, encoding: 'utf8' });
+      const found = left.filter((path) => path === name || path.startsWith(`${name}/`));
+      expect(
+        found.filter((path) => path.includes('/') || !['modules', 'worktrees'].includes(path)),
+      ).toEqual([]);
+    },
+  );
 
   test('attack: hooks of a repository above the workspace are in it', async (context) => {
     const agent = await attackAgent(user, context);

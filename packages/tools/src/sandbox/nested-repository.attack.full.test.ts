@@ -26,6 +26,8 @@ const bareHidden = `${hidden('node_modules/x')}; git -C node_modules/x config co
 
 interface Attack {
   readonly title: string;
+  /** What the user did before. Default: nothing. */
+  readonly before?: string;
   readonly commands: readonly string[];
   readonly in?: string;
 }
@@ -160,6 +162,47 @@ const attacks: readonly Attack[] = [
     commands: [`mkdir -p a/b; ${hidden('a/b/sub')}; ${add('a/b/sub')}; chmod 0300 a/b a`],
   },
   {
+    title: '18.70: a submodule with another worktree',
+    commands: [
+      `mkdir w; git init -q sub; (cd sub; ${commit}; git config core.worktree ../../w); ${add('sub')}`,
+      `cd w; ${hidden('node_modules/x')}; cd ../sub; git ${identity} update-index --add --cacheinfo 160000,$(git ${identity} -C ../w/node_modules/x rev-parse HEAD),node_modules/x`,
+    ],
+  },
+  {
+    title: '18.71: a bare one with another worktree',
+    commands: [
+      `mkdir w; git init -q --bare sub; git config -f sub/config core.bare false; git config -f sub/config core.worktree ../w`,
+      `cd w; ${hidden('node_modules/x')}; cd ../sub; git ${identity} update-index --add --cacheinfo 160000,$(git ${identity} -C ../w/node_modules/x rev-parse HEAD),node_modules/x`,
+    ],
+    in: 'sub',
+  },
+  {
+    title: '18.72: a known one with another worktree',
+    before: `mkdir w; git init -q --bare known; git config -f known/config core.bare false; git config -f known/config core.worktree ../w`,
+    commands: [
+      `cd w; ${hidden('node_modules/x')}; cd ../known; git ${identity} update-index --add --cacheinfo 160000,$(git ${identity} -C ../w/node_modules/x rev-parse HEAD),node_modules/x`,
+    ],
+    in: 'known',
+  },
+  {
+    title: '18.73: a folder that cannot be changed',
+    commands: [`${hidden('sub')}; ${add('sub')}; chmod 0555 sub`],
+  },
+  {
+    title: '18.74: a bare folder that cannot be changed',
+    commands: [
+      `git init -q --bare sub; git config -f sub/config core.bare false; git config -f sub/config core.worktree .; git config -f sub/config ${evil}; chmod 0555 sub`,
+    ],
+    in: 'sub',
+  },
+  {
+    title: '18.75: an index that cannot be changed',
+    commands: [
+      `mkdir a; git init -q a/sub; (cd a/sub; ${commit}); ${add('a/sub')}`,
+      `cd a/sub; ${hidden('node_modules/x')}; ${add('node_modules/x')}; chmod 0555 node_modules/x`,
+    ],
+  },
+  {
     title: 'a commondir through a link',
     commands: [
       `${hidden('node_modules/x')}; mkdir node_modules/deep; git init -q --bare sub; git -C sub config core.bare false; git -C sub config core.worktree ..; ln -s ../node_modules/deep sub/link; mkdir sub/x; mv node_modules/x/.git node_modules/y; echo 'link/../y' > sub/commondir; git init -q --bare sub/y`,
@@ -169,11 +212,12 @@ const attacks: readonly Attack[] = [
 ];
 
 /** Creates a repository with a program that leaves a trace outside of the workspace. */
-function prepare({ write, workspace, outside }: AttackedAgent): void {
+function prepare({ write, workspace, outside }: AttackedAgent, before = ''): void {
   const trap = `#!/bin/sh\ntouch '${outside}/ran'\n`;
   write(workspace, { 'evil.sh': trap, 'a.txt': 'a' });
   execFileSync('chmod', ['755', join(workspace, 'evil.sh')]);
   execFileSync('git', ['init', '-q'], { cwd: workspace });
+  execFileSync('sh', ['-c', before], { cwd: workspace });
   if (process.getuid?.() === 0) {
     const [owner = ''] = execFileSync('stat', ['-c', '%u:%g', workspace], {
       encoding: 'utf8',
@@ -196,7 +240,7 @@ function runGitAsUser(folder: string): void {
 describe.for(sandboxUsers)('a command of %s hides a repository', (user) => {
   test.for(attacks)('attack: $title runs a program outside', async (attack, context) => {
     const agent = await attackAgent(user, context);
-    prepare(agent);
+    prepare(agent, attack.before);
     const texts: string[] = [];
     for (const command of attack.commands)
       texts.push(

@@ -55,6 +55,8 @@ export interface PendingApproval {
   readonly agents?: readonly string[] | undefined;
   /** Set if a sub-agent asks: the call that runs it. */
   readonly of?: ToolCallId | undefined;
+  /** Set if a guardrail asks about an input or an answer. */
+  readonly isGuardrail?: true | undefined;
   /** An answer was submitted and is not processed yet. */
   readonly isAnswered: boolean;
 }

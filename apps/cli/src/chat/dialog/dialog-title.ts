@@ -53,7 +53,7 @@ interface RequestTitle {
  */
 function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const { approval, others, isChild } = dialog;
-  const asker = isChild ? 'A sub-agent asks: ' : '';
+  const asker = isChild ? `A ${approval.isGuardrail ? 'guardrail' : 'sub-agent'} asks: ` : '';
   const [verb, rawSubject, change, end] = titleParts(dialog);
   const isCommand = approval.name === 'bash';
   const { subject, isCut } = titleSubject(rawSubject, isCommand);

@@ -100,8 +100,9 @@ function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatSt
   const { session, toolCallId: id, name, reason, rule, judged } = event;
   const others = state.approvals.filter((one) => one.id !== id);
   if (event.from !== undefined) {
-    const { agents, toolCallId: of, input } = event.from;
-    const question = { session, id, name, input, reason, judged, agents, of, isAnswered: false };
+    const { agents, toolCallId: of, input, itemId } = event.from;
+    const about = { session, id, name, input, reason, judged, agents, of, isAnswered: false };
+    const question = itemId === undefined ? about : { ...about, isGuardrail: true as const };
     const own = rule && withoutAgents(rule, agents);
     return { ...state, approvals: [...others, { ...question, rule: own }] };
   }

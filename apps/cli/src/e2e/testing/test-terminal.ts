@@ -60,6 +60,16 @@ export class TestTerminal {
     await this.tmux('send-keys', '-l', '--', text);
   }
 
+  /**
+   * Types one character after the other, with a pause before each. The terminal itself times the
+   * pauses, so they do not depend on how fast a busy machine starts a process for each key.
+   */
+  async typeAtPace(text: string, pauseMs: number): Promise<void> {
+    const pause = ['run-shell', '-d', String(pauseMs / 1000), ';'];
+    const keys = [...text].flatMap((key) => [...pause, 'send-keys', '-l', '--', key, ';']);
+    await this.tmux(...keys.slice(0, -1));
+  }
+
   /** Presses keys by name: Enter, Escape, C-c, M-Enter. */
   async press(...keys: readonly string[]): Promise<void> {
     await this.tmux('send-keys', ...keys);

@@ -104,5 +104,12 @@ const migrations: readonly string[] = [
      bytes bytea NOT NULL,
      PRIMARY KEY (hash, piece)
    );
-   ALTER TABLE blob_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;`,
+   ALTER TABLE blob_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
+   -- Snapshots of folded sessions. Deleting them costs only time.
+   CREATE TABLE snapshots (
+     made bigint NOT NULL,
+     part integer NOT NULL,
+     body text NOT NULL,
+     PRIMARY KEY (made, part)
+   );`,
 ];

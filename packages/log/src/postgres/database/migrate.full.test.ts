@@ -151,4 +151,20 @@ describe('one process', () => {
     expect(log.transactions - before).toBe(4);
     await log.close();
   });
+
+  test('combines thousands of appends to a few sessions into one transaction', async () => {
+    const log = postgresLog({ url: server().url, schema: 'streams', commitIntervalMs: 20 });
+    const ids = Array.from({ length: 3 }, (_, n) => sessionId(`s${n}`));
+    const drivers = await Promise.all(ids.map((id) => log.open(id)));
+    const before = log.transactions;
+    const appends = drivers.flatMap((driver) =>
+      Array.from({ length: 1000 }, () => driver.append(markers(1))),
+    );
+    const batches = await Promise.all(appends);
+    expect(batches.map(({ through }) => through)).toEqual(
+      ids.flatMap(() => Array.from({ length: 1000 }, (_, index) => index + 1)),
+    );
+    expect(log.transactions - before).toBe(1);
+    await log.close();
+  });
 });

@@ -68,7 +68,10 @@ type StatementName =
   | 'dropUses'
   | 'dropBlobs'
   | 'forgottenBlobs'
-  | 'dropForgottenHolds';
+  | 'dropForgottenHolds'
+  | 'snapshotParts'
+  | 'putSnapshotParts'
+  | 'dropSnapshotParts';
 
 /** The server's clock in milliseconds since 1970. It moves on during a transaction. */
 export const serverTime: string = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
@@ -158,7 +161,7 @@ export function statementsIn(schema: string): Statements {
     dropChunks: `DELETE FROM ${table('chunks')} c USING ${arrays(['bigint', 'bigint', 'bigint'], 1)}
       AS gone (made, first, last)
       WHERE c.made = gone.made AND c.last >= gone.first AND c.first <= gone.last`,
-    dropOwned: ['chunks', 'producers', 'commands', 'blob_uses'].map(
+    dropOwned: ['chunks', 'producers', 'commands', 'blob_uses', 'snapshots'].map(
       (name) => `DELETE FROM ${table(name)} WHERE made = ANY ($1::bigint[])`,
     ),
     dropSessions: `DELETE FROM ${table('sessions')} WHERE id = ANY ($1::text[])`,
@@ -183,6 +186,14 @@ export function statementsIn(schema: string): Statements {
     dropBlobs: `DELETE FROM ${table('blobs')} b WHERE hash = ANY ($1::text[])
       AND NOT EXISTS (SELECT 1 FROM ${table('blob_uses')} u WHERE u.hash = b.hash)
       AND NOT EXISTS (SELECT 1 FROM ${table('blob_holds')} h WHERE h.hash = b.hash) RETURNING hash`,
+    snapshotParts: `SELECT p.part, p.body FROM ${table('sessions')} s JOIN LATERAL (
+        SELECT part, body FROM ${table('snapshots')} WHERE made = s.made AND part >= $2
+        ORDER BY part LIMIT $3
+      ) p ON true WHERE s.id = $1 ORDER BY p.part`,
+    putSnapshotParts: `INSERT INTO ${table('snapshots')} (made, part, body)
+      SELECT $1, new.part, new.body FROM ${arrays(['integer', 'text'], 2)} AS new (part, body)`,
+    dropSnapshotParts: `DELETE FROM ${table('snapshots')}
+      WHERE made = $1 AND (part = 0 OR part >= $2)`,
     forgottenBlobs: `SELECT hash FROM ${table('blob_holds')} WHERE put_at < $1 LIMIT $2`,
     dropForgottenHolds: `DELETE FROM ${table('blob_holds')} WHERE hash = ANY ($1::text[]) AND put_at < $2`,
   };

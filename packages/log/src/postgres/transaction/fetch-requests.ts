@@ -22,7 +22,8 @@ export async function fetchRequests(
   const of = <What extends RowRequest['what']>(what: What) =>
     requests.filter((request): request is RequestOf<What> => request.what === what);
   await Promise.all([
-    fetchEpochs(ask, statements.nextEpochs, of('epoch').length, fetched),
+    // Most new sessions get a driver at once. A number that is not used leaves a gap.
+    fetchEpochs(ask, statements.nextEpochs, of('epoch').length + of('made').length, fetched),
     fetchMade(ask, statements.nextMade, of('made').length, fetched),
     fetchProducers(ask, statements.producers, fetched, of('producer')),
     fetchCommands(ask, statements.commands, fetched, of('command')),

@@ -61,6 +61,7 @@ export async function writeDraft(draft: TransactionDraft, options: WriteOptions)
   // A later program may have migrated the tables while this one runs. Nothing is committed then.
   if (version !== options.version) throw tooNew(options.target, version, options.version);
   await writeBlobs(draft, drafts, options);
+  await writeSnapshots(draft, options);
   return chunks.length > 0;
 }
 
@@ -132,6 +133,18 @@ async function writeBlobs(
     await ask(statements.dropUses, [hashes]);
   }
   if (dropped.size > 0) await ask(statements.dropBlobs, [[...dropped]]);
+}
+
+async function writeSnapshots(
+  draft: TransactionDraft,
+  { ask, statements }: WriteOptions,
+): Promise<void> {
+  for (const { made, first, parts } of draft.snapshotChanges) {
+    await ask(statements.dropSnapshotParts, [made, first]);
+    if (parts.length === 0) continue;
+    const columns = [parts.map(({ part }) => part), parts.map(({ body }) => body)];
+    await ask(statements.putSnapshotParts, [made, ...columns]);
+  }
 }
 
 /** Pieces that are on the way to the server at the same time. */

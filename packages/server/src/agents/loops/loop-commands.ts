@@ -9,9 +9,10 @@ import {
   parseJson,
   sessionId,
 } from '@millrace/core';
-import { type Log, snapshot } from '@millrace/log';
+import type { Log } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
+import { loadRecentState } from '../../journal/local-journal.ts';
 import { convertContent } from '../../messages/message-drafts.ts';
 import { contentToParts } from '../../updates/content-parts.ts';
 import { messageWithdrawn } from '../answers.ts';
@@ -92,8 +93,12 @@ export function consumesMessage(taskId: string, key: string) {
   };
 }
 
-/** Returns the current state of a task's session, even if the session does not exist yet. */
+/**
+ * Returns the current state of a task's session, even if the session does not exist yet. Items from
+ * before the last turn may be missing.
+ */
 export async function currentState(log: Log, taskId: string): Promise<FoldState> {
   const session = sessionId(taskId);
-  return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
+  const isNew = (await log.info(session)) === undefined;
+  return isNew ? emptyState(session) : loadRecentState(log, session);
 }

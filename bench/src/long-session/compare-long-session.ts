@@ -1,0 +1,93 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sessionStates } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { fillSession } from './long-agent.ts';
+import type { Costs } from './measure-program.ts';
+import { startWordsServer } from './words-server.ts';
+
+/** The two lengths that are compared, in records. */
+const lengths = [10_000, 1_000_000] as const;
+const acceptable = 1.5;
+const acceptableRssMb = 300;
+
+/** The rows of the table, and what they measure. */
+const rows: readonly (readonly [keyof Costs, string])[] = [
+  ['open', 'open: the first message in a process'],
+  ['message', 'message: a later one'],
+  ['settle', 'settle a turn'],
+  ['listing', 'list sessions'],
+  ['serverOpen', 'server, first message'],
+  ['serverMessage', 'server, later message'],
+  ['serverListing', 'server, 50 messages'],
+];
+
+/**
+ * Compares the costs of a long session with those of a short one. The costs are CPU milliseconds of a
+ * process that has nothing of the session in memory at its start.
+ */
+export async function compareLongSession(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-long-'));
+  try {
+    const measured: Costs[] = [];
+    for (const length of lengths) {
+      const task = await fill(join(folder, `${length}`), length);
+      measured.push(await measure(join(folder, `${length}`), task));
+    }
+    print(measured);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Creates a task of a server with this many records. Returns its id, which is that of its session. */
+async function fill(folder: string, length: number): Promise<string> {
+  mkdirSync(folder);
+  const log = sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
+  const server = await startWordsServer(folder, log);
+  const task = await server.createTask();
+  const startedAt = performance.now();
+  await fillSession(log, task, length);
+  // The last messages come through the server, so that it has stored what it needs.
+  for (let message = 0; message < 3; message++) await server.send(task);
+  await sessionStates(log).saved();
+  await server[Symbol.asyncDispose]();
+  const seconds = (performance.now() - startedAt) / 1000;
+  console.log(`${length} records were written in ${seconds.toFixed(0)} s`);
+  await log.close();
+  return task;
+}
+
+/** Measures in processes of their own, which have nothing of the session in memory. */
+async function measure(folder: string, task: string): Promise<Costs> {
+  return {
+    ...(await inProcess(folder, task, 'agent')),
+    ...(await inProcess(folder, task, 'server')),
+  };
+}
+
+async function inProcess(folder: string, task: string, mode: string): Promise<Costs> {
+  const child = fork(join(import.meta.dirname, 'measure-program.ts'), [folder, task, mode]);
+  const [costs] = (await once(child, 'message')) as [Costs];
+  return costs;
+}
+
+function print([short, long]: readonly Costs[]): void {
+  if (short === undefined || long === undefined) return;
+  console.log(`\nCPU in ms at ${lengths.join(' and ')} records (limit ${acceptable} ×)`);
+  for (const [name, what] of rows) {
+    const ratio = long[name] / short[name];
+    const times = `${short[name].toFixed(1)} → ${long[name].toFixed(1)}`;
+    console.log(`${what.padEnd(40)} ${times.padStart(18)}  ${ratio.toFixed(2)} ×`);
+  }
+  for (const [name, when] of [
+    ['rssMb', 'messages'],
+    ['listedRssMb', 'a list of messages'],
+  ] as const) {
+    const rss = `${short[name].toFixed(0)} → ${long[name].toFixed(0)} MB`;
+    console.log(`RSS of the server after ${when}: ${rss} (limit ${acceptableRssMb} MB)`);
+  }
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { sessionStates } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { fillSession, longAgent } from './long-agent.ts';
+import { startWordsServer } from './words-server.ts';
+
+// Measures one long session in a process of its own, which has nothing of it in memory. Prints JSON.
+
+/** Milliseconds of the CPU of the process, and its memory. */
+export interface Costs {
+  readonly open: number;
+  readonly message: number;
+  readonly settle: number;
+  readonly listing: number;
+  readonly serverOpen: number;
+  readonly serverMessage: number;
+  readonly serverListing: number;
+  readonly rssMb: number;
+  /** After the messages were listed, for which the server has all of them in memory. */
+  readonly listedRssMb: number;
+}
+
+const [folder = '', session = '', mode = ''] = process.argv.slice(2);
+const repeats = 21;
+
+/** CPU of the process in milliseconds. Other processes of the machine do not change it. */
+async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+async function median(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let time = 0; time < repeats; time++) times.push(await cpuOf(work));
+  return times.sort((a, b) => a - b)[Math.floor(repeats / 2)] ?? 0;
+}
+
+const log = sqliteLog({ path: join(folder, 'log.db') });
+const costs = await (mode === 'server' ? serverCosts() : agentCosts());
+await log.close();
+process.send?.(costs);
+process.disconnect?.();
+
+async function agentCosts(): Promise<Partial<Costs>> {
+  const agent = longAgent(log);
+  const say = (id: string) => agent.run('And then?', { session: id }).result;
+  // Code is compiled before anything is measured. Opening other sessions compiles that of opening.
+  await fillSession(log, 'warm', 5000);
+  for (let run = 0; run < 30; run++) {
+    sessionStates(log).forget('warm');
+    await say('warm');
+  }
+  const open = await cpuOf(() => say(session));
+  const message = await median(() => say(session));
+  const listing = await median(() => log.list({ limit: 50 }));
+  return { open, message, listing, settle: await settleCost() };
+}
+
+/** Settles the turns of the last messages, whose offsets are known. */
+async function settleCost(): Promise<number> {
+  const { through = 0 } = (await log.info(session)) ?? {};
+  const turns = new Map<number, [number, number]>();
+  for (let from = through - 2500; from < through; ) {
+    const page = await log.read(session, { from });
+    for (const { turn, offset } of page.records)
+      turns.set(turn, [turns.get(turn)?.[0] ?? offset, offset]);
+    from = page.through;
+  }
+  // The first one may be incomplete.
+  const all = [...turns].filter(([turn]) => turn > 0).slice(1);
+  let next = 0;
+  return median(async () => {
+    const [turn = 0, within] = all[next++] ?? [];
+    if (!(await log.settle(session, turn, { within }))) throw new Error(`turn ${turn} is settled`);
+  });
+}
+
+async function serverCosts(): Promise<Partial<Costs>> {
+  const server = await startWordsServer(folder, log);
+  const other = await server.createTask();
+  await fillSession(log, other, 5000);
+  for (let run = 0; run < 30; run++) {
+    sessionStates(log).forget(other);
+    await server.send(other);
+  }
+  await setTimeout(1000);
+  const serverOpen = await cpuOf(() => server.send(session));
+  const serverMessage = await median(() => server.send(session));
+  const rssMb = process.memoryUsage().rss / 2 ** 20;
+  const serverListing = await median(() => server.list(session));
+  const listedRssMb = process.memoryUsage().rss / 2 ** 20;
+  await server[Symbol.asyncDispose]();
+  return { serverOpen, serverMessage, serverListing, rssMb, listedRssMb };
+}

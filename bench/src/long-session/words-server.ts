@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { Log } from '@millrace/log';
+import { createServer } from '@millrace/server';
+import { sqliteRows } from '@millrace/server/sqlite';
+import { longAgent } from './long-agent.ts';
+
+/** A server in this process. */
+export interface WordsServer extends AsyncDisposable {
+  createTask(): Promise<string>;
+  /** Sends a message and waits for the answer. */
+  send(task: string): Promise<void>;
+  /** Reads a page of the task's messages. */
+  list(task: string): Promise<void>;
+}
+
+const content = { type: 'text', author: 'user', content: 'And then?' };
+
+/** Starts a server with the long agent. Its tasks are in a file in the folder. */
+export async function startWordsServer(folder: string, log: Log): Promise<WordsServer> {
+  const rows = sqliteRows({ path: join(folder, 'rows.db') });
+  const agents = [{ type: 'loop', name: 'words', agent: longAgent(log) }] as const;
+  const server = createServer({ log, rows, agents, tokens: 'none' });
+  const { url } = await server.listen({ port: 0 });
+  const ask = async (path: string, init?: RequestInit) => {
+    const answer = await fetch(url + path, init);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+    return JSON.parse(text) as { readonly result?: { readonly id?: string } };
+  };
+  const rpc = (method: string, params: object) =>
+    ask('/agents/name/words/rpc', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+  return {
+    createTask: async () => (await rpc('task/create', {})).result?.id ?? '',
+    send: async (task) => void (await rpc('message/send', { task_id: task, content })),
+    list: async (task) => void (await ask(`/messages?task_id=${task}&limit=50`)),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await rows.close();
+    },
+  };
+}

@@ -1,0 +1,504 @@
+import {
+  type AttemptUsage,
+  cutSequence,
+  emptyState,
+  type FoldState,
+  type ItemId,
+  type ItemState,
+  type Sequence,
+  type SessionId,
+} from '@millrace/core';
+import type { SessionInfo } from '../contract/session-info.ts';
+import type { SnapshotPart, SnapshotStore } from '../contract/snapshot-store.ts';
+import { decodePart, encodePart } from './snapshot-codec.ts';
+import { sizeOf } from './state-size.ts';
+
+// A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which do not change any more. A
+// new snapshot adds parts and does not write the existing ones again. Part 0, the head, contains
+// everything else: the newest items, open work, and the values of other folds. So a snapshot costs what
+// happened since the one before it.
+//
+// The state in memory is a list of links, and a link never changes. After a link was stored, `points`
+// has its part. If a later record changes an old item, the state has other links from there on, and the
+// next snapshot writes these parts again.
+
+/** Increase it when the fold or the format changes, so that older snapshots are not used any more. */
+export const snapshotVersion = 1;
+
+/** How the value of a fold is stored in snapshots. It must be data: no functions and no class instances. */
+export interface StoredFold<T> {
+  /** A name that no other fold has. */
+  readonly name: string;
+  /** Increase it when the fold changes, so that older values are not used any more. */
+  readonly version: number;
+  /**
+   * Returns whether work on the session may still read an item. It must stay false once it was. Then a
+   * state can be loaded without the oldest items that nobody needs. Default: all items are loaded.
+   */
+  readonly needs?: ((value: T, item: ItemState) => boolean) | undefined;
+  /** Removes from the value what it says about items that are not loaded. Default: nothing. */
+  readonly shorten?: ((value: T, has: (item: ItemId) => boolean) => T) | undefined;
+}
+
+/** The value of a fold in a snapshot. */
+export interface StoredValue {
+  readonly version: number;
+  /** The offset of its last record. */
+  readonly through: number;
+  /** The value belongs to a state without the items up to this part. */
+  readonly cut: PartRef | undefined;
+  readonly value: unknown;
+}
+
+/** A value to store. */
+export interface ValueToStore {
+  readonly stored: StoredFold<unknown>;
+  readonly through: number;
+  readonly value: unknown;
+}
+
+/** A part, with an id that changes when it is written again. */
+interface PartRef {
+  readonly part: number;
+  readonly id: string;
+}
+
+/** The parts before the first one. */
+const noPart: PartRef = { part: 0, id: '' };
+
+/** Everything up to a link is stored. */
+interface StoredPoint extends PartRef {
+  readonly incarnation: string;
+  /** The usage that is stored with it. */
+  readonly usage: Sequence<AttemptUsage> | undefined;
+}
+
+const points = new WeakMap<Sequence<ItemState>, StoredPoint>();
+
+/** Part 0 of a snapshot. */
+interface Head extends Pick<SessionInfo, 'incarnation' | 'through'> {
+  readonly version: number;
+  /** The last of the other parts. */
+  readonly last: PartRef;
+  readonly state: Omit<FoldState, 'session' | 'through' | 'items' | 'usage'>;
+  readonly items: readonly ItemState[];
+  readonly usage: readonly AttemptUsage[];
+  readonly values: Readonly<Record<string, StoredValue>>;
+}
+
+interface ItemPart {
+  readonly id: string;
+  /** The id of the part before it. */
+  readonly before: string;
+  readonly items: readonly ItemState[];
+  readonly usage: readonly AttemptUsage[];
+}
+
+/** A state from a snapshot. */
+export interface SnapshotState {
+  readonly state: FoldState;
+  readonly values: ReadonlyMap<string, StoredValue>;
+}
+
+/** Approximate size of a part. */
+const partBytes = 256 * 2 ** 10;
+/** Larger snapshots are not stored: folding the records is then about as fast. */
+const maxHeadLength = 8 * 2 ** 20;
+const readBytes = 4 * 2 ** 20;
+
+/** What is loaded of a snapshot. */
+interface LoadOptions {
+  /** The fold whose value the caller needs. If it has `needs`, the oldest items may be left out. */
+  readonly fold: StoredFold<unknown> | undefined;
+  /** Called for each part. It throws if the state becomes too large. */
+  readonly onItems: (items: readonly ItemState[]) => void;
+}
+
+/** Loads the stored state of a session. Returns undefined if there is none, or if it cannot be used. */
+export async function loadSnapshot(
+  store: SnapshotStore,
+  { session, incarnation, through }: SessionInfo,
+  { fold, onItems }: LoadOptions,
+): Promise<SnapshotState | undefined> {
+  const head = await readHead(store, session, incarnation);
+  if (head === undefined || head.through > through) return undefined;
+  const values = new Map(Object.entries(head.values));
+  const own = fold && values.get(fold.name);
+  const cut = fold?.needs !== undefined && own?.version === fold.version ? own.cut : undefined;
+  // A value that was shortened does not fit a state with all items.
+  for (const [name, value] of values)
+    if (value.cut !== undefined && value.cut !== cut) values.delete(name);
+  const start: Pick<FoldState, 'items' | 'usage'> =
+    cut === undefined ? emptyState(session) : { items: cutSequence(), usage: cutSequence() };
+  let { items, usage } = start;
+  if (cut !== undefined) points.set(items, { ...cut, incarnation, usage });
+  let last = cut ?? noPart;
+  while (last.part < head.last.part) {
+    const page = await store.read(session, { from: last.part + 1, maxBytes: readBytes });
+    if (page.length === 0) return undefined;
+    for (const { part, body } of page) {
+      const content = decodePart(body) as ItemPart | undefined;
+      if (content?.before !== last.id || part !== last.part + 1) return undefined;
+      onItems(content.items);
+      items = { before: items, chunk: content.items };
+      if (content.usage.length > 0) usage = { before: usage, chunk: content.usage };
+      last = { part, id: content.id };
+      points.set(items, { ...last, incarnation, usage });
+      if (part === head.last.part) break;
+    }
+  }
+  if (last.id !== head.last.id) return undefined;
+  onItems(head.items);
+  if (head.items.length > 0) items = { before: items, chunk: head.items };
+  if (head.usage.length > 0) usage = { before: usage, chunk: head.usage };
+  return { state: { ...head.state, session, through: head.through, items, usage }, values };
+}
+
+/** Loads the stored value of a fold, without the state. */
+export async function loadValue(
+  store: SnapshotStore,
+  { session, incarnation, through }: SessionInfo,
+  { name, version }: StoredFold<unknown>,
+): Promise<StoredValue | undefined> {
+  const head = await readHead(store, session, incarnation);
+  const value = head !== undefined && head.through <= through ? head.values[name] : undefined;
+  return value?.version === version ? value : undefined;
+}
+
+async function readHead(
+  store: SnapshotStore,
+  session: SessionId,
+  incarnation: string,
+): Promise<Head | undefined> {
+  const [first] = await store.read(session, { from: 0, maxBytes: 1 });
+  if (first?.part !== 0) return undefined;
+  const head = decodePart(first.body) as Head | undefined;
+  const isUsable = head?.version === snapshotVersion && head.incarnation === incarnation;
+  return isUsable ? head : undefined;
+}
+
+/** A state to store. */
+interface StateToStore {
+  readonly state: FoldState;
+  readonly incarnation: string;
+  readonly values: readonly ValueToStore[];
+  /** The number of records between two snapshots. */
+  readonly spacing: number;
+}
+
+/** A state without the old items that a fold does not need, and the value of the fold for it. */
+export interface CutState {
+  readonly stored: StoredFold<unknown>;
+  readonly state: FoldState;
+  readonly value: unknown;
+}
+
+/**
+ * Stores a state. Returns the same state without the items that a fold does not need any more, for each
+ * fold that has such items, so that they need not stay in memory. Returns nothing if the state was not
+ * stored. A later one is stored then.
+ */
+export async function saveSnapshot(
+  store: SnapshotStore,
+  toStore: StateToStore,
+): Promise<readonly CutState[]> {
+  return (await writeSnapshot(store, toStore)) ? cutStates(toStore) : [];
+}
+
+/** Returns false if the state was not stored. */
+async function writeSnapshot(
+  store: SnapshotStore,
+  { state, incarnation, values, spacing }: StateToStore,
+): Promise<boolean> {
+  const { session, through, items, usage, open, ...rest } = state;
+  // The bytes of a part that streams are a long chain, and it ends soon.
+  if (open.some(({ bytes }) => bytes !== undefined)) return false;
+  const known = await readHead(store, session, incarnation);
+  if (known !== undefined && isRecent(known, { through, values, spacing })) return false;
+  const source = { session, items, usage, incarnation };
+  const fresh = await newLinks(store, source, known?.last ?? noPart);
+  if (fresh === undefined) return false;
+  // Another writer may have replaced the parts that these links had.
+  for (const link of fresh.items) points.delete(link);
+  const added = encodedValues(items, incarnation, values);
+  if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
+    return addValues(store, session, { known, through, values: added });
+  const sealed = sealedCount(fresh.items);
+  const sealedUsage = sealed === 0 ? 0 : Math.max(0, fresh.usage.length - 1);
+  const parts = newParts(fresh, sealed, sealedUsage);
+  const { part, id } = parts.at(-1)?.ref ?? fresh.base;
+  const last = { part, id };
+  for (const { link, ref } of parts) points.set(link, { ...ref, incarnation, usage: fresh.stored });
+  // The usage is in the last part.
+  const newest = parts.at(-1);
+  if (newest !== undefined && sealedUsage > 0)
+    points.set(newest.link, { ...last, incarnation, usage: fresh.usage[sealedUsage - 1] });
+  const head: Head = {
+    version: snapshotVersion,
+    ...{ incarnation, through, last },
+    state: { ...rest, open },
+    items: fresh.items.slice(sealed).flatMap(({ chunk }) => chunk),
+    usage: fresh.usage.slice(sealedUsage).flatMap(({ chunk }) => chunk),
+    values: {},
+  };
+  // Encoded again, because the new parts may contain items that are not needed.
+  const own = encodedValues(items, incarnation, values);
+  const body = encodePart({ ...head, values: { ...otherValues(known, fresh.base), ...own } });
+  const isStored =
+    body.length <= maxHeadLength &&
+    (await store.write(session, {
+      ...{ incarnation, through, first: fresh.base.part + 1 },
+      parts: [{ part: 0, body }, ...parts.map(({ stored }) => stored)],
+    }));
+  if (!isStored) for (const { link } of parts) points.delete(link);
+  return isStored;
+}
+
+interface NewLinks {
+  /** The links that are not stored, oldest first. */
+  readonly items: readonly Sequence<ItemState>[];
+  readonly usage: readonly Sequence<AttemptUsage>[];
+  /** The part before them. */
+  readonly base: PartRef;
+  /** The usage that is stored up to there. */
+  readonly stored: Sequence<AttemptUsage> | undefined;
+}
+
+interface LinkSource extends Pick<FoldState, 'session' | 'items' | 'usage'> {
+  readonly incarnation: string;
+}
+
+/**
+ * Finds the links that are not stored. `last` is the last stored part. Returns undefined if older links
+ * are neither stored nor loaded.
+ */
+async function newLinks(
+  store: SnapshotStore,
+  { session, items, usage, incarnation }: LinkSource,
+  last: PartRef,
+): Promise<NewLinks | undefined> {
+  // After a redaction, or after another process began again, other or fewer parts are stored.
+  const isStored = (link: Sequence<ItemState>) => {
+    const { part, id, ...point } = points.get(link) ?? { ...noPart, incarnation: undefined };
+    return point.incarnation === incarnation && (part < last.part || id === last.id);
+  };
+  const [newItems, link] = linksUntil(items, isStored);
+  const base = link && points.get(link);
+  const [newUsage, stored] = linksUntil(usage, (one) => one === base?.usage);
+  if (base !== undefined && stored === base.usage && (await isThere(store, session, base, last)))
+    return { items: newItems, usage: newUsage, base, stored };
+  const [allItems] = linksUntil(items, () => false);
+  const [allUsage] = linksUntil(usage, () => false);
+  if (allItems[0]?.isCut) return undefined;
+  return { items: allItems, usage: allUsage, base: noPart, stored: undefined };
+}
+
+/** Returns whether the stored part is the same one. Only another writer can have replaced it. */
+async function isThere(
+  store: SnapshotStore,
+  session: SessionId,
+  { part, id }: PartRef,
+  last: PartRef,
+): Promise<boolean> {
+  if (part === last.part) return id === last.id;
+  const [found] = await store.read(session, { from: part, maxBytes: 1 });
+  const content =
+    found?.part === part ? (decodePart(found.body) as ItemPart | undefined) : undefined;
+  return content?.id === id;
+}
+
+/** The links after the first one that fits, oldest first, and that link. */
+function linksUntil<T>(
+  sequence: Sequence<T>,
+  fits: (link: Sequence<T>) => boolean,
+): readonly [readonly Sequence<T>[], Sequence<T> | undefined] {
+  const found: Sequence<T>[] = [];
+  let link: Sequence<T> | undefined = sequence;
+  for (; link !== undefined && !fits(link); link = link.before) found.push(link);
+  return [found.reverse(), link];
+}
+
+/** How many links have only finished items. The newest link still grows. */
+function sealedCount(links: readonly Sequence<ItemState>[]): number {
+  const isOpen = ({ chunk }: Sequence<ItemState>) =>
+    chunk.some(({ finished }) => finished === undefined);
+  const open = links.findIndex(isOpen);
+  return Math.min(open < 0 ? links.length : open, Math.max(0, links.length - 1));
+}
+
+interface NewPart {
+  readonly stored: SnapshotPart;
+  readonly ref: PartRef;
+  /** The last link of the part. */
+  readonly link: Sequence<ItemState>;
+}
+
+/** Divides links into parts. The last part also has the usage. */
+function newParts(
+  { items, usage, base }: NewLinks,
+  sealed: number,
+  sealedUsage: number,
+): readonly NewPart[] {
+  const parts: NewPart[] = [];
+  let [before, bytes]: [PartRef, number] = [base, 0];
+  let chunks: (readonly ItemState[])[] = [];
+  for (const [index, link] of items.slice(0, sealed).entries()) {
+    chunks.push(link.chunk);
+    for (const item of link.chunk) bytes += sizeOf(item);
+    const isLast = index === sealed - 1;
+    if (bytes < partBytes && !isLast) continue;
+    const ref = { part: before.part + 1, id: crypto.randomUUID() };
+    const added = isLast ? usage.slice(0, sealedUsage).flatMap(({ chunk }) => chunk) : [];
+    const content: ItemPart = { id: ref.id, before: before.id, items: chunks.flat(), usage: added };
+    parts.push({ stored: { part: ref.part, body: encodePart(content) }, ref, link });
+    [before, bytes, chunks] = [ref, 0, []];
+  }
+  return parts;
+}
+
+/** True if a snapshot that is nearly as new has values for the same folds. */
+function isRecent(
+  known: Head,
+  {
+    through,
+    values,
+    spacing,
+  }: Pick<StateToStore, 'values' | 'spacing'> & { readonly through: number },
+): boolean {
+  const isNew = (stored: number, distance: number) => stored > through - distance * spacing;
+  const has = ({ stored: { name, version } }: ValueToStore) => {
+    const value = known.values[name];
+    return value?.version === version && isNew(value.through, 2);
+  };
+  return isNew(known.through, 1) && values.every(has);
+}
+
+/** True if another writer has added parts, and did so not long ago. */
+function isExtended({ through, last }: Head, base: PartRef, since: number): boolean {
+  return base.part > 0 && base.id !== last.id && through > since;
+}
+
+interface ValuesToAdd extends Pick<Head, 'through' | 'values'> {
+  readonly known: Head;
+}
+
+/** Leaves the items to the other writer, so that the two do not replace each other's parts. */
+async function addValues(
+  store: SnapshotStore,
+  session: SessionId,
+  { known, through, values }: ValuesToAdd,
+): Promise<boolean> {
+  const { incarnation, last } = known;
+  const body = encodePart({ ...known, values: { ...known.values, ...values } });
+  const end = Math.max(through, known.through);
+  const place = { incarnation, through: end, first: last.part + 1 };
+  return store.write(session, { ...place, parts: [{ part: 0, body }] });
+}
+
+/** The stored values that fit the parts up to `base`. */
+function otherValues(
+  known: Head | undefined,
+  { part }: PartRef,
+): Readonly<Record<string, StoredValue>> {
+  const isUsable = ([, { cut }]: [string, StoredValue]) => cut === undefined || cut.part <= part;
+  return Object.fromEntries(Object.entries(known?.values ?? {}).filter(isUsable));
+}
+
+function encodedValues(
+  items: Sequence<ItemState>,
+  incarnation: string,
+  values: readonly ValueToStore[],
+): Readonly<Record<string, StoredValue>> {
+  const encode = (given: ValueToStore): [string, StoredValue] => {
+    const { stored, through } = given;
+    const { cut, value } = shortened(items, incarnation, given);
+    const { part, id } = cut?.point ?? noPart;
+    const ref = cut && { part, id };
+    return [stored.name, { version: stored.version, through, cut: ref, value }];
+  };
+  return Object.fromEntries(values.map(encode));
+}
+
+/** The states without old items, for the values that end with the state. */
+function cutStates({ state, incarnation, values }: StateToStore): readonly CutState[] {
+  return values.flatMap((given) => {
+    const { cut, value } = shortened(state.items, incarnation, given);
+    // A state that is cut there already needs no copy.
+    const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
+    if (!isNew || given.through !== state.through) return [];
+    return [{ stored: given.stored, value, state: cutAt(state, cut) }];
+  });
+}
+
+/** Everything up to a link is stored, and no item of it is needed. */
+interface Cut {
+  readonly link: Sequence<ItemState>;
+  readonly point: StoredPoint;
+}
+
+/** The value without mentions of items that it does not need. */
+function shortened(
+  items: Sequence<ItemState>,
+  incarnation: string,
+  { stored, value }: ValueToStore,
+): { readonly cut: Cut | undefined; readonly value: unknown } {
+  const { needs, shorten } = stored;
+  const needed = needs && { stored, needs: (item: ItemState) => needs(value, item) };
+  const cut = needed && neededFrom(items, incarnation, needed);
+  if (cut === undefined || shorten === undefined) return { cut, value };
+  const [links] = linksUntil(items, (link) => link === cut.link);
+  const ids = new Set(links.flatMap(({ chunk }) => chunk.map(({ id }) => id)));
+  return { cut, value: shorten(value, (id) => ids.has(id)) };
+}
+
+/** Copies the links after the cut. Their entries, and what is known of their parts, stay. */
+function cutAt(state: FoldState, { link, point }: Cut): FoldState {
+  const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
+  let usage: Sequence<AttemptUsage> = cutSequence();
+  usages.set(point.usage, usage);
+  for (const old of linksUntil(state.usage, (one) => one === point.usage)[0]) {
+    usage = { before: usage, chunk: old.chunk };
+    usages.set(old, usage);
+  }
+  let items: Sequence<ItemState> = cutSequence();
+  points.set(items, { ...point, usage: usages.get(point.usage) });
+  for (const old of linksUntil(state.items, (one) => one === link)[0]) {
+    items = { before: items, chunk: old.chunk };
+    const known = points.get(old);
+    if (known !== undefined) points.set(items, { ...known, usage: usages.get(known.usage) });
+  }
+  return { ...state, items, usage };
+}
+
+/**
+ * For each fold, the links of which no item is needed, and none before them. That does not change any
+ * more.
+ */
+const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
+
+interface ItemNeeds {
+  readonly stored: StoredFold<unknown>;
+  readonly needs: (item: ItemState) => boolean;
+}
+
+/** Finds the last stored part up to which no item is needed. Undefined if there is none. */
+function neededFrom(
+  items: Sequence<ItemState>,
+  incarnation: string,
+  { stored, needs }: ItemNeeds,
+): Cut | undefined {
+  const unneeded = unneededLinks.get(stored) ?? new WeakSet();
+  unneededLinks.set(stored, unneeded);
+  const [links, known] = linksUntil(items, (link) => unneeded.has(link));
+  let link = known;
+  for (const one of links) {
+    if (one.chunk.some(needs)) break;
+    unneeded.add(one);
+    link = one;
+  }
+  for (; link !== undefined; link = link.before) {
+    const point = points.get(link);
+    if (point?.incarnation === incarnation && point.part > 0) return { point, link };
+  }
+  return undefined;
+}

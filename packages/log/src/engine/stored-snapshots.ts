@@ -1,0 +1,66 @@
+import type { SessionId } from '@millrace/core';
+import type {
+  SnapshotPart,
+  SnapshotReadOptions,
+  SnapshotStore,
+  SnapshotWrite,
+} from '../contract/snapshot-store.ts';
+import { incarnationText } from '../storage/incarnation.ts';
+import type { LogReader, StoreTransaction } from '../storage/record-store.ts';
+import type { LogContext } from './log-context.ts';
+
+/**
+ * More records than this after the snapshot are not searched for a redaction. The snapshot is then not
+ * written.
+ */
+const maxRecordsAfter = 2000;
+
+type SnapshotParts = NonNullable<LogReader['snapshotParts']>;
+
+/** The snapshots in the store of a log. */
+export class StoredSnapshots implements SnapshotStore {
+  readonly #context: LogContext;
+  readonly #parts: SnapshotParts;
+
+  constructor(context: LogContext, parts: SnapshotParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  async read(
+    session: SessionId,
+    { from, maxBytes }: SnapshotReadOptions,
+  ): Promise<readonly SnapshotPart[]> {
+    this.#context.commits.assertOpen();
+    return this.#parts(session, from, maxBytes);
+  }
+
+  async write(session: SessionId, snapshot: SnapshotWrite): Promise<boolean> {
+    const { first, parts } = snapshot;
+    return this.#context.commits.run((tx) => {
+      if (!this.#isCurrent(tx, session, snapshot)) return false;
+      tx.putSnapshotParts?.(session, first, parts);
+      return true;
+    });
+  }
+
+  /** A redaction deletes the snapshot. A state from before it must not be stored afterwards. */
+  #isCurrent(
+    tx: StoreTransaction,
+    session: SessionId,
+    { incarnation, through }: SnapshotWrite,
+  ): boolean {
+    const row = tx.session(session);
+    if (row === undefined || incarnationText(row) !== incarnation) return false;
+    if (row.through < through || row.through - through > maxRecordsAfter) return false;
+    const since = this.#context.recordsBetween(tx, session, through, row.through);
+    return !since.some(({ fact }) => fact?.type === 'item_redacted');
+  }
+}
+
+/** The snapshots of a log, if its store keeps any. */
+export function snapshotsOf(context: LogContext): SnapshotStore | undefined {
+  const { reader } = context;
+  const parts = reader.snapshotParts?.bind(reader);
+  return parts && new StoredSnapshots(context, parts);
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { Network } from './simulate/network.ts';
+import { Machine, World } from './simulate/world.ts';
+
+/** Two machines that exchange messages until `untilMs`, with a pause and a crash in between. */
+async function playedWorld(seed: number): Promise<World> {
+  const world = new World(seed, { keepTrace: true });
+  const network = new Network(world);
+  const [a, b] = [new Machine('a'), new Machine('b')];
+  const send = (from: Machine, to: Machine) =>
+    world.scheduleAt(to, network.arrival(from, to), 'answers', () => void send(to, from));
+  send(a, b);
+  send(a, b);
+  await world.runUntil(() => false, 100);
+  b.pausedUntil = 300;
+  network.partition(a, b, 400);
+  await world.runUntil(() => false, 600);
+  world.crash(b);
+  await world.runUntil(() => false, 700);
+  return world;
+}
+
+test('the same seed gives the same run, and another seed gives another one', async () => {
+  const [one, again, other] = [await playedWorld(1), await playedWorld(1), await playedWorld(2)];
+  expect(again.trace).toEqual(one.trace);
+  expect(again.digest()).toBe(one.digest());
+  expect(other.digest()).not.toBe(one.digest());
+});
+
+test('a paused machine does nothing until it continues, and a crashed one nothing more', async () => {
+  const { trace } = await playedWorld(3);
+  const times = (name: string) =>
+    trace
+      .filter((line) => line.includes(` ${name} answers`))
+      .map((line) => Number.parseFloat(line));
+  expect(times('b').filter((at) => at > 100 && at < 300)).toEqual([]);
+  expect(times('b').filter((at) => at > 600)).toEqual([]);
+  expect(times('b').filter((at) => at > 500)).not.toEqual([]);
+});
+
+test('canceled events do not run, and time passes only with events', async () => {
+  const world = new World(4, { keepTrace: false });
+  const machine = new Machine('a');
+  const ran: string[] = [];
+  const cancel = world.schedule(machine, 10, 'canceled', () => ran.push('canceled'));
+  world.schedule(machine, 20, 'kept', () => ran.push(`kept at ${Math.floor(world.now)}`));
+  cancel();
+  expect(await world.runUntil(() => ran.length > 0, 1000)).toBe(true);
+  expect(ran).toEqual(['kept at 20']);
+  expect(world.steps).toBe(1);
+});
+
+test('the clock of a machine can be set without an effect on the order of events', async () => {
+  const world = new World(5, { keepTrace: false });
+  const [a, b] = [new Machine('a'), new Machine('b')];
+  a.clockErrorMs = 3_600_000;
+  expect(world.timeOf(a) - world.timeOf(b)).toBe(3_600_000);
+  const order: string[] = [];
+  world.schedule(a, 20, 'later', () => order.push('later'));
+  world.schedule(b, 10, 'earlier', () => order.push('earlier'));
+  await world.runUntil(() => order.length === 2, 1000);
+  expect(order).toEqual(['earlier', 'later']);
+});

@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TaskHandle } from '@millrace/client';
+import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
+import { referenceTranscript } from '../../packages/core/src/testing/reference-fold.ts';
+import type { Cluster, ToldRecord } from './cluster.ts';
+import { expectedBegin, expectedEnd, textOf } from './simulated-agent.ts';
+import type { StoreState } from './stores/store-state.ts';
+
+/** A message that a client has sent, and when the server confirmed it. */
+export interface SentMessage {
+  readonly task: string;
+  readonly text: string;
+  readonly ackedAt: number;
+  /** The offset of its command, as the server confirmed it. */
+  readonly offset: number | undefined;
+}
+
+/** What the clients know at the end. */
+export interface Outcome {
+  readonly cluster: Cluster;
+  readonly sent: readonly SentMessage[];
+  readonly handles: readonly TaskHandle[];
+}
+
+/**
+ * Checks the laws at the end of a run. It reads the store itself and folds with the reference fold, so
+ * it shares no code with what it checks.
+ */
+export function checkOutcome({ cluster, sent, handles }: Outcome): void {
+  const tasks = new Set(handles.map(({ id }) => id));
+  for (const task of tasks) {
+    const records = recordsOf(cluster, task);
+    checkOrder(cluster, task, records);
+    checkAnswers(cluster, task, records, sent);
+    checkRow(cluster, task, records);
+  }
+  checkTold(cluster);
+  checkAcks(cluster, sent);
+  checkToolRuns(cluster);
+  for (const handle of handles) checkClient(cluster, handle);
+}
+
+function recordsOf({ disk }: Cluster, task: string): readonly LogRecord[] {
+  return disk.state.sessions.get(sessionId(task))?.records ?? [];
+}
+
+/** Offsets have no gaps, and an earlier driver writes nothing after a later one. */
+function checkOrder({ world }: Cluster, task: string, records: readonly LogRecord[]): void {
+  let epoch = 0;
+  for (const [index, { offset, producer }] of records.entries()) {
+    if (offset !== index + 1) world.fail(`Task ${task}: record ${index + 1} has offset ${offset}`);
+    const own = Number(/^driver (\d+)$/.exec(producer)?.[1] ?? epoch);
+    if (own < epoch)
+      world.fail(`Task ${task}: driver ${own} wrote ${offset} after driver ${epoch}`);
+    epoch = own;
+  }
+}
+
+/** Each confirmed message is there once, and is answered once unless its run failed. */
+function checkAnswers(
+  { world, disk }: Cluster,
+  task: string,
+  records: readonly LogRecord[],
+  sent: readonly SentMessage[],
+): void {
+  const items = referenceTranscript(records);
+  const texts = (kind: string) => items.filter((item) => item.kind === kind).map(textOf);
+  const [received, answers] = [texts('user'), texts('assistant')];
+  const isRewound = disk.rewinds.length > 0;
+  const hasFailed = records.some(
+    ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason !== 'stop',
+  );
+  for (const { text } of sent.filter((message) => message.task === task)) {
+    const count = (list: readonly string[], wanted: string) =>
+      list.filter((one) => one === wanted).length;
+    const counts = {
+      messages: count(received, text),
+      begins: count(answers, expectedBegin(text)),
+      ends: count(answers, expectedEnd(text)),
+    };
+    for (const [what, number] of Object.entries(counts)) {
+      const isOptional = isRewound || (hasFailed && what !== 'messages');
+      if (number > 1 || (number === 0 && !isOptional))
+        world.fail(`Task ${task}: ${number} ${what} of "${text}"`);
+    }
+  }
+}
+
+/** The row of a task says that it failed only if the log says so. */
+function checkRow({ world, rows }: Cluster, task: string, records: readonly LogRecord[]): void {
+  const status = rows.state.get('tasks')?.get(task)?.data['status'];
+  const finished = records.flatMap(({ fact }) => (fact?.type === 'run_finished' ? [fact] : []));
+  const reason = finished.at(-1)?.stop.reason;
+  const allowed: Record<string, readonly unknown[]> = {
+    error: ['RUNNING', 'FAILED'],
+    limit: ['RUNNING', 'FAILED'],
+    aborted: ['RUNNING', 'INTERRUPTED'],
+  };
+  if (!(allowed[reason ?? ''] ?? ['RUNNING']).includes(status))
+    world.fail(`Task ${task}: the row says ${status}, but its last run ended with ${reason}`);
+}
+
+/** No record that a driver has received is lost or changed, unless the store was rewound since. */
+function checkTold({ world, disk, told }: Cluster): void {
+  const texts = new Map<string, string>();
+  for (const [session, { records }] of disk.state.sessions)
+    for (const record of records) texts.set(`${session} ${record.offset}`, encodeRecord(record));
+  const isIn = (state: StoreState, { session, offset, text }: ToldRecord) => {
+    const record = state.sessions.get(sessionId(session))?.records[offset - 1];
+    return record !== undefined && encodeRecord(record) === text;
+  };
+  const isRewound = (record: ToldRecord) =>
+    disk.rewinds.some(({ before, after }) => isIn(before, record) && !isIn(after, record));
+  for (const record of told) {
+    const { session, offset, text } = record;
+    const stored = texts.get(`${session} ${offset}`);
+    // A session that checks the storage is deleted again.
+    if (!disk.state.sessions.has(sessionId(session)) || stored === text || isRewound(record))
+      continue;
+    world.fail(
+      `Session ${session}: record ${offset} was told as ${text}, and ${stored ?? 'nothing'} is stored`,
+    );
+  }
+}
+
+/** The command of each confirmed message is where the server said, unless the store was rewound. */
+function checkAcks({ world, disk }: Cluster, sent: readonly SentMessage[]): void {
+  for (const { task, text, ackedAt, offset } of sent) {
+    if (offset === undefined || disk.rewinds.some(({ at }) => at >= ackedAt)) continue;
+    const record = disk.state.sessions.get(sessionId(task))?.records[offset - 1];
+    if (!JSON.stringify(record ?? '').includes(text))
+      world.fail(`Task ${task}: the message "${text}" is not at its offset ${offset}`);
+  }
+}
+
+/** A tool with `afterCrash: 'fail'` runs at most once per message, counted since the last rewind. */
+function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
+  const since = disk.rewinds.at(-1)?.at ?? 0;
+  const counts = new Map<string, number>();
+  for (const { tool, message, at } of toolRuns)
+    if (tool === 'charge' && at >= since) counts.set(message, (counts.get(message) ?? 0) + 1);
+  for (const [message, count] of counts)
+    if (count > 1) world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
+}
+
+/** The transcript of a client equals the reference fold of the log. */
+function checkClient(cluster: Cluster, handle: TaskHandle): void {
+  const stored = referenceTranscript(recordsOf(cluster, handle.id));
+  if (isDeepStrictEqual(plain(handle.transcript), plain(stored))) return;
+  const { connection, state } = handle.snapshot();
+  cluster.world.fail(
+    `Task ${handle.id}: the transcript of a client (${connection.state}, through ${state.through}) differs from the log`,
+  );
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

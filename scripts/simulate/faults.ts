@@ -1,0 +1,135 @@
+import { Randomness } from '../chaos/randomness.ts';
+import type { Cluster } from './cluster.ts';
+import type { Machine } from './world.ts';
+
+/** Kinds of faults, with how often each is chosen. */
+const weights = {
+  crash: 4,
+  crashAtCommit: 4,
+  pause: 4,
+  clockStep: 4,
+  partition: 3,
+  cut: 3,
+  slowNetwork: 1,
+  repeatRequests: 2,
+  diskFull: 1,
+  diskBroken: 1,
+  restore: 1,
+  loseTail: 1,
+} as const;
+
+type FaultKind = keyof typeof weights;
+
+/** A fault of a plan. The numbers are fixed when the plan is made, so a fault can be removed alone. */
+export interface Fault {
+  readonly number: number;
+  readonly kind: FaultKind;
+  /** Milliseconds since the start. */
+  readonly at: number;
+  /** How long it lasts. */
+  readonly ms: number;
+  /** Which machines it affects. */
+  readonly target: number;
+  readonly other: number;
+  /** A number from 0 to below 1 for what else differs. */
+  readonly amount: number;
+}
+
+/** The time in which faults happen. Afterwards the cluster must recover. */
+export const faultyMs = 90_000;
+const maxFaults = 9;
+
+/** The faults of a seed, in the order of their times. */
+export function planFaults(seed: number): readonly Fault[] {
+  const random = new Randomness(seed);
+  const kinds = (Object.keys(weights) as FaultKind[]).flatMap((kind) =>
+    Array.from({ length: weights[kind] }, () => kind),
+  );
+  const count = random.between(1, maxFaults);
+  return Array.from({ length: count }, () => ({
+    kind: random.oneOf(kinds) ?? 'crash',
+    at: random.below(faultyMs),
+    // Shorter than a lease, or longer.
+    ms: random.oneIn(3) ? random.between(16_000, 40_000) : random.between(50, 8000),
+    target: random.below(1000),
+    other: random.below(1000),
+    amount: random.next(),
+  }))
+    .sort((a, b) => a.at - b.at)
+    .map((fault, index) => ({ number: index + 1, ...fault }));
+}
+
+/** Applies a fault to the cluster now. */
+export function injectFault(cluster: Cluster, fault: Fault): void {
+  const { world, network, disk, servers, clients } = cluster;
+  const { ms, amount } = fault;
+  const server = pick(servers, fault.target);
+  const { database } = cluster;
+  const all = [...servers, ...clients];
+  const linked = database === undefined ? all : [...servers, database.machine, ...clients];
+  const until = world.now + ms;
+  world.note(`fault ${describeFault(fault)}`);
+  switch (fault.kind) {
+    case 'crash':
+      if (database !== undefined && amount < 0.3) return database.restart(ms);
+      return cluster.restart(server, ms);
+    case 'crashAtCommit':
+      return armCrash(cluster, server, fault);
+    case 'pause':
+      // SIGSTOP. Its messages and timers wait.
+      pick(amount < 0.8 ? servers : clients, fault.target).pausedUntil = until;
+      return;
+    case 'clockStep':
+      pick(all, fault.target).clockErrorMs += stepsMs[fault.other % stepsMs.length] ?? 0;
+      return;
+    case 'partition':
+      return network.partition(pick(linked, fault.target), pick(linked, fault.other), ms);
+    case 'cut':
+      database?.cut(pick(all, fault.target));
+      return network.cut(pick(all, fault.target));
+    case 'slowNetwork':
+      network.slowUntil = until;
+      return;
+    case 'repeatRequests':
+      network.repeatUntil = until;
+      return;
+    case 'diskFull':
+      disk.fullUntil = until;
+      return;
+    case 'diskBroken':
+      disk.brokenUntil = until;
+      return;
+    case 'restore':
+      return cluster.restore(Math.ceil(disk.commits * amount), ms, {
+        ...{ what: 'copy', withRows: fault.other % 2 === 0 },
+      });
+    case 'loseTail':
+      return cluster.restore(disk.commits - Math.ceil(amount * 5), ms, {
+        ...{ what: 'wal', withRows: false },
+      });
+    default:
+      return fault.kind satisfies never;
+  }
+}
+
+const stepsMs = [20_000, -20_000, 3_600_000, -3_600_000];
+
+/** Crashes the server at its next commit. */
+function armCrash(cluster: Cluster, server: Machine, { amount, ms }: Fault): void {
+  if (!server.isUp) return;
+  const { disk } = cluster;
+  disk.crashAt.set(server, amount < 0.5 ? 'before' : 'after');
+  server.onCrash.add(() => {
+    disk.crashAt.delete(server);
+    cluster.bootLater(server, ms);
+  });
+}
+
+function pick(machines: readonly Machine[], number: number): Machine {
+  return machines[number % machines.length] as Machine;
+}
+
+/** A fault as text. */
+export function describeFault({ number, kind, at, ms, target, other, amount }: Fault): string {
+  return `${number}: ${kind} at ${at} for ${ms} ms (${target}, ${other}, ${amount.toFixed(3)})`;
+}

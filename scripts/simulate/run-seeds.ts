@@ -1,0 +1,83 @@
+import { type SeedOptions, type SeedResult, simulateSeed } from './simulate-seed.ts';
+
+/** A failed seed with the fewest faults that still fail. */
+export interface Failure {
+  readonly seed: number;
+  readonly problems: readonly string[];
+  /** The numbers of the faults that are needed. */
+  readonly faults: readonly number[];
+  /** The arguments that repeat the run. */
+  readonly replay: string;
+}
+
+/** What the runs did in total. */
+export interface Totals {
+  seeds: number;
+  steps: number;
+  records: number;
+  messages: number;
+  faults: number;
+}
+
+interface RunOptions extends Omit<SeedOptions, 'seed' | 'faults' | 'keepTrace'> {
+  /** The first seed. The next ones follow. */
+  readonly first: number;
+  readonly count: number;
+  readonly onFailure: (failure: Failure) => void;
+  /** Stops at the first failure. Default: false. */
+  readonly isEndedByFailure?: boolean | undefined;
+}
+
+/** Runs several seeds and shrinks those that fail. */
+export async function runSeeds(options: RunOptions): Promise<Totals> {
+  const { first, count, onFailure, isEndedByFailure = false, ...rest } = options;
+  const totals = { seeds: 0, steps: 0, records: 0, messages: 0, faults: 0 };
+  for (let seed = first; seed < first + count; seed++) {
+    const result = await simulateSeed({ ...rest, seed });
+    totals.seeds++;
+    totals.steps += result.steps;
+    totals.records += result.records;
+    totals.messages += result.messages;
+    totals.faults += result.faults.length;
+    if (result.problems.length === 0) continue;
+    onFailure(await shrink({ ...rest, seed }, result));
+    if (isEndedByFailure) break;
+  }
+  return totals;
+}
+
+/** A plan has at most nine faults, so a failure is shrunk within this many runs. */
+const maxRuns = 60;
+
+/**
+ * Removes faults while the run still fails: first halves, then single ones (delta debugging). A run is
+ * repeated from the start each time, so the result fails exactly as it says.
+ */
+export async function shrink(options: SeedOptions, failed: SeedResult): Promise<Failure> {
+  let last = failed;
+  let runs = 0;
+  const failsWithout = async (removed: readonly number[]) => {
+    runs++;
+    const faults = numbersOf(last).filter((number) => !removed.includes(number));
+    const result = await simulateSeed({ ...options, faults });
+    if (result.problems.length > 0) last = result;
+    return result.problems.length > 0;
+  };
+  for (let size = Math.ceil(last.faults.length / 2); size > 0 && runs < maxRuns; ) {
+    let hasShrunk = false;
+    for (let at = 0; at < last.faults.length && runs < maxRuns; )
+      if (await failsWithout(numbersOf(last).slice(at, at + size))) hasShrunk = true;
+      else at += size;
+    if (!hasShrunk || size > last.faults.length) size = size === 1 ? 0 : Math.ceil(size / 2);
+  }
+  const { seed, plant } = options;
+  const { problems, store } = last;
+  const faults = numbersOf(last);
+  const planted = plant === undefined ? '' : ` --plant ${plant}`;
+  const replay = `--seed ${seed} --store ${store} --faults ${faults.join() || 'none'}${planted}`;
+  return { seed, problems, faults, replay };
+}
+
+function numbersOf({ faults }: SeedResult): readonly number[] {
+  return faults.map(({ number }) => number);
+}

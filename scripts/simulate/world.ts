@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { Randomness } from '../chaos/randomness.ts';
+
+// The scheduler of the simulation. Everything that a program waits for is an event here: timers,
+// messages, and answers of disks. One event runs at a time, together with all promise reactions that
+// follow from it. The seed decides which event is next, so the same seed gives the same run.
+
+interface Event {
+  at: number;
+  /** Decides between events of the same moment. */
+  readonly order: number;
+  readonly machine: Machine;
+  /** The start of the machine that the event belongs to. A crash removes its events. */
+  readonly start: number;
+  readonly label: string;
+  readonly run: () => void;
+  isCanceled: boolean;
+}
+
+/** A program with its own clock. It can crash, be paused and have its clock set. */
+export class Machine {
+  readonly name: string;
+  isUp = true;
+  /** Counts the starts. Events and handles of an earlier start have no effect. */
+  start = 1;
+  pausedUntil = 0;
+  /** The time of day minus the true time, in milliseconds. */
+  clockErrorMs = 0;
+  /** Called when the machine crashes. */
+  readonly onCrash: Set<() => void> = new Set();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Real functions, kept before the simulation replaces them. */
+const { setImmediate: realImmediate } = globalThis;
+
+/** The time of day at the start of each simulation. */
+const epochMs = Date.UTC(2026, 0, 1);
+/** A guard against endless loops. A normal run needs a tenth of it. */
+const maxEvents = 200_000;
+
+export class World {
+  /** Milliseconds since the start, by a clock that nobody can set. */
+  now = 0;
+  /** The machine whose event runs now. */
+  current: Machine | undefined;
+  /** Number of events so far. */
+  steps = 0;
+  /** Decides about delays and order. */
+  readonly random: Randomness;
+  readonly problems: string[] = [];
+  readonly #queue: Event[] = [];
+  readonly #hash = createHash('sha256');
+  readonly #trace: string[] | undefined;
+  #order = 0;
+
+  constructor(seed: number, options: { readonly keepTrace: boolean }) {
+    this.random = new Randomness(seed);
+    this.#trace = options.keepTrace ? [] : undefined;
+  }
+
+  /** The time of day on a machine. */
+  timeOf(machine: Machine | undefined): number {
+    return Math.floor(epochMs + this.now + (machine?.clockErrorMs ?? 0));
+  }
+
+  /** Runs `run` on a machine after a delay, unless the machine crashes before. Returns a cancel function. */
+  schedule(machine: Machine, delayMs: number, label: string, run: () => void): () => void {
+    // The fraction shuffles events of the same millisecond.
+    const at = this.now + Math.max(0, delayMs) + this.random.next() / 10;
+    return this.scheduleAt(machine, at, label, run);
+  }
+
+  /** Like `schedule`, at an exact time. */
+  scheduleAt(machine: Machine, at: number, label: string, run: () => void): () => void {
+    const { start } = machine;
+    const event = { at, order: ++this.#order, machine, start, label, run, isCanceled: false };
+    this.#push(event);
+    return () => {
+      event.isCanceled = true;
+    };
+  }
+
+  /** Resolves on the machine after a delay. It never resolves if the machine crashes before. */
+  sleep(machine: Machine, delayMs: number, label = 'sleep'): Promise<void> {
+    return new Promise((resolve) => void this.schedule(machine, delayMs, label, resolve));
+  }
+
+  /** Ends a machine. Its timers, messages and handles have no effect any more. */
+  crash(machine: Machine): void {
+    if (!machine.isUp) return;
+    this.note(`${machine.name} crashes`);
+    machine.isUp = false;
+    machine.start++;
+    machine.pausedUntil = 0;
+    const listeners = [...machine.onCrash];
+    machine.onCrash.clear();
+    for (const listener of listeners) listener();
+  }
+
+  /** Adds a line to the trace. */
+  note(line: string): void {
+    const text = `${this.now.toFixed(3)} ${line}`;
+    this.#hash.update(text);
+    this.#trace?.push(text);
+  }
+
+  /** Reports that a law does not hold. */
+  fail(problem: string): void {
+    this.note(`PROBLEM ${problem}`);
+    if (!this.problems.includes(problem)) this.problems.push(problem);
+  }
+
+  /** The trace as text. Empty unless it is kept. */
+  get trace(): readonly string[] {
+    return this.#trace ?? [];
+  }
+
+  /** A hash of everything that happened. */
+  digest(): string {
+    return this.#hash.copy().digest('hex').slice(0, 16);
+  }
+
+  /** Runs events until `isDone` returns true or the time is over. Returns whether it is done. */
+  async runUntil(isDone: () => boolean, deadlineMs: number): Promise<boolean> {
+    while (!isDone()) {
+      const next = this.#queue[0];
+      if (next === undefined || next.at > deadlineMs) {
+        this.now = Math.max(this.now, deadlineMs);
+        return isDone();
+      }
+      if (this.steps >= maxEvents) {
+        this.fail(`The run did not end within ${maxEvents} events`);
+        return false;
+      }
+      await this.#step();
+    }
+    return true;
+  }
+
+  async #step(): Promise<void> {
+    const event = this.#pop();
+    const { machine } = event;
+    if (event.isCanceled || event.start !== machine.start) return;
+    this.now = Math.max(this.now, event.at);
+    if (machine.pausedUntil > this.now) {
+      event.at = machine.pausedUntil;
+      return this.#push(event);
+    }
+    this.steps++;
+    this.note(`${machine.name} ${event.label}`);
+    this.current = machine;
+    try {
+      event.run();
+    } catch (error) {
+      this.fail(`${machine.name}: ${event.label} threw ${String(error)}`);
+    }
+    // All promise reactions run before the next macrotask.
+    await new Promise<void>((resolve) => void realImmediate(resolve));
+    this.current = undefined;
+  }
+
+  #push(event: Event): void {
+    const queue = this.#queue;
+    let at = queue.length;
+    queue.push(event);
+    for (;;) {
+      const parent = (at - 1) >> 1;
+      const above = queue[parent];
+      if (at === 0 || above === undefined || !isBefore(event, above)) break;
+      queue[at] = above;
+      at = parent;
+    }
+    queue[at] = event;
+  }
+
+  #pop(): Event {
+    const queue = this.#queue;
+    const [first] = queue;
+    const last = queue.pop();
+    if (first === undefined || last === undefined) throw new Error('The queue is empty');
+    if (queue.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      const [left, right] = [queue[2 * at + 1], queue[2 * at + 2]];
+      if (left === undefined) break;
+      const isRight = right !== undefined && isBefore(right, left);
+      const least = isRight ? right : left;
+      if (!isBefore(least, last)) break;
+      queue[at] = least;
+      at = 2 * at + (isRight ? 2 : 1);
+    }
+    queue[at] = last;
+    return first;
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.at === b.at ? a.order < b.order : a.at < b.at;
+}
