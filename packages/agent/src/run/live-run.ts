@@ -37,7 +37,7 @@ import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.t
 import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
-import { activeCommands, isCallAnswer } from '../state/commands.ts';
+import { activeCommands, isCallAnswer, startsQueued } from '../state/commands.ts';
 import {
   findUsedId,
   interruptedStop,
@@ -457,7 +457,7 @@ export class LiveRun implements Run {
       const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
-      if (!isAsked || !mayContinueAfter(stop)) {
+      if (!isAsked || !startsQueued(stop)) {
         this.#commands.close();
         return stop;
       }
@@ -496,8 +496,3 @@ interface OpenedSession {
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };
-
-/** After other stops, queued messages wait for the next run. */
-function mayContinueAfter({ reason }: Stop): boolean {
-  return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
-}

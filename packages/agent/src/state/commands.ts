@@ -5,6 +5,7 @@ import {
   isId,
   type JsonObject,
   type JsonValue,
+  type Stop,
   type ToolCallId,
   type TraceContext,
   traceContext,
@@ -26,6 +27,11 @@ export function isCallAnswer(
   command: QueuedCommand['command'],
 ): command is Decision | OutputCommand {
   return ['approve', 'deny', 'tool_output'].includes(command.type);
+}
+
+/** Returns true if queued messages start a run after this stop. Otherwise they wait for the next run. */
+export function startsQueued({ reason }: Stop): boolean {
+  return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
 }
 
 /** Encodes a command for the log. Throws if an item is invalid. */
