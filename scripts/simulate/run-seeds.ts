@@ -53,7 +53,7 @@ const maxRuns = 60;
  * Removes faults while the run still fails: first halves, then single ones (delta debugging). A run is
  * repeated from the start each time, so the result fails exactly as it says.
  */
-export async function shrink(options: SeedOptions, failed: SeedResult): Promise<Failure> {
+async function shrink(options: SeedOptions, failed: SeedResult): Promise<Failure> {
   let last = failed;
   let runs = 0;
   const failsWithout = async (removed: readonly number[]) => {

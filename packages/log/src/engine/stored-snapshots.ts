@@ -18,7 +18,7 @@ const maxRecordsAfter = 2000;
 type SnapshotParts = NonNullable<LogReader['snapshotParts']>;
 
 /** The snapshots in the store of a log. */
-export class StoredSnapshots implements SnapshotStore {
+class StoredSnapshots implements SnapshotStore {
   readonly #context: LogContext;
   readonly #parts: SnapshotParts;
 
