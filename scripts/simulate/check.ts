@@ -140,7 +140,8 @@ function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
   for (const { tool, message, at } of toolRuns)
     if (tool === 'charge' && at >= since) counts.set(message, (counts.get(message) ?? 0) + 1);
   for (const [message, count] of counts)
-    if (count > 1) world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
+    if (count > 1)
+      world.fail(`The tool with afterCrash 'fail' ran ${count} times for "${message}"`);
 }
 
 /** The transcript of a client equals the reference fold of the log. */

@@ -62,9 +62,9 @@ export type {
   StopCondition,
 } from './contract/settings.ts';
 export type {
+  CheckedToolCall,
   ClientSide,
   HandOff,
-  CheckedToolCall,
   StepInfo,
   Tool,
   ToolContext,
@@ -75,16 +75,16 @@ export type {
 } from './contract/tool.ts';
 export type {
   AllTools,
-  ToolCallEvent,
   ContextOfTools,
   DeepPartial,
   ParsedToolInput,
   PendingApproval,
   PendingToolCall,
-  ToolResultEvent,
   RunEvent,
   ToolCall,
+  ToolCallEvent,
   ToolInput,
+  ToolResultEvent,
   ToolTypes,
   ToolValue,
   TypedTool,

@@ -364,9 +364,9 @@ describe('both views come from one stream', () => {
       [2, 1],
       [2, 2],
     ]);
-    expect(provider.requests.map(({ context }) => [context.item.turn, context.item.attempt])).toEqual(
-      asked,
-    );
+    expect(
+      provider.requests.map(({ context }) => [context.item.turn, context.item.attempt]),
+    ).toEqual(asked);
     provider.assertUsedUp();
   });
 });

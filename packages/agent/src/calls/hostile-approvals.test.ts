@@ -227,7 +227,8 @@ describe('an approval', () => {
 
   test('that arrives later keeps the results in call order', async () => {
     const echo = tool('rm', async (input) => `result ${input}`);
-    const approve = ({ call: { toolCallId: id } }: CheckedToolCall) => (id === c1 ? 'ask' : 'allow');
+    const approve = ({ call: { toolCallId: id } }: CheckedToolCall) =>
+      id === c1 ? 'ask' : 'allow';
     const script = [answer(rm('c1', 1), rm('c2', 2)), 'Done.'];
     const { agent, end, log, provider } = createTestAgent(script, {
       ...parking,

@@ -74,7 +74,10 @@ describe('a long context', () => {
     const { agent, provider } = agentOf([step('a'), 'All is there.'], false);
     await agent.run('Look around', { session }).result;
     expect(provider.requests).toHaveLength(2);
-    expect(provider.requests[1]?.request.items.map(({ kind }) => kind)).toEqual(['assistant', 'tool']);
+    expect(provider.requests[1]?.request.items.map(({ kind }) => kind)).toEqual([
+      'assistant',
+      'tool',
+    ]);
   });
 });
 

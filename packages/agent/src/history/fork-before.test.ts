@@ -70,7 +70,9 @@ describe('regenerate', () => {
       ...['user: First', 'assistant: One.', 'user: Second', 'assistant: Another two.'],
     ]);
     expect(await textsIn(log, session)).toContain('assistant: Two.');
-    const [asked, again] = [provider.requests[1], provider.requests[2]].map((one) => one?.request.items);
+    const [asked, again] = [provider.requests[1], provider.requests[2]].map(
+      (one) => one?.request.items,
+    );
     expect(asRead(again ?? [])).toEqual(asRead(asked ?? []));
     expect((await log.info(into))?.origin?.session).toBe(session);
   });

@@ -13,7 +13,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
-import type { HandOff, CheckedToolCall, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
+import type { CheckedToolCall, HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';

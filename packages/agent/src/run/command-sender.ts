@@ -98,7 +98,10 @@ export class CommandSender implements RunCommands {
     return this.#track(this.#decide(({ denyCommand }) => denyCommand(call, options)));
   }
 
-  provideToolResult(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
+  provideToolResult(
+    call: string | PendingToolCall,
+    result: ClientToolResult<unknown>,
+  ): Promise<void> {
     return this.#track(this.#provide(call, result));
   }
 

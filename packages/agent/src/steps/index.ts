@@ -22,4 +22,4 @@ export {
 export type { StepSignals } from './open-step.ts';
 export type { AdvanceResult, Plan, PlannedCall, RunEnd } from './plan.ts';
 export { type RequestStepOptions, type RequestStepResult, requestStep } from './request-step.ts';
-export type { ItemReference, FinishedItem } from './settled-items.ts';
+export type { FinishedItem, ItemReference } from './settled-items.ts';

@@ -18,7 +18,7 @@ import { askedCalls } from '../state/turn-calls.ts';
 import { createRunResult } from '../views/run-views.ts';
 import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
-import { type ItemReference, referenceTo, type FinishedItem } from './settled-items.ts';
+import { type FinishedItem, type ItemReference, referenceTo } from './settled-items.ts';
 
 /** The next work of a run, as plain data, for the process that distributes it. */
 export type Plan =

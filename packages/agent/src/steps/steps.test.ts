@@ -373,7 +373,10 @@ describe('calls', () => {
     const deny = { type: 'deny', toolCallId: toolCallId('c2'), reason: 'not that' } as const;
     await submitStep(agent, { session, command: deny, key: 'no' });
     const again = await hand.advance();
-    expect(again).toMatchObject({ do: 'tool_calls', toolCalls: [{ toolCallId: 'c2', needsApproval: false }] });
+    expect(again).toMatchObject({
+      do: 'tool_calls',
+      toolCalls: [{ toolCallId: 'c2', needsApproval: false }],
+    });
     await hand.calls(again);
     expect(await hand.drive()).toMatchObject({ text: 'Fine.' });
     expect((await texts(log)).slice(1)).toEqual([

@@ -156,7 +156,12 @@ async function resumeElsewhere(
   const after = await recordsOf(log);
   const { hasWork = true } = (await log.info(session)) ?? {};
   await log.close();
-  const rest = { result, requests: provider.requests.length, written: linesIn(files.lines), hasWork };
+  const rest = {
+    result,
+    requests: provider.requests.length,
+    written: linesIn(files.lines),
+    hasWork,
+  };
   return { ...about, told, before, wasWaiting, parked, after, ...rest };
 }
 

@@ -66,7 +66,9 @@ describe('a task of an agent loop', () => {
     const { client } = await serving([agent], { log });
     const task = await client().createTask({ agent: 'looper' });
     await task.send('Is it there?');
-    await task.until(({ pendingApprovals, isRunning }) => pendingApprovals.length > 0 && !isRunning);
+    await task.until(
+      ({ pendingApprovals, isRunning }) => pendingApprovals.length > 0 && !isRunning,
+    );
     await task.deny('c1', { reason: 'Leave it' });
     const { pendingApprovals } = await task.until(says('I see.'));
     expect([pendingApprovals, textsOf(task)[2]]).toEqual([[], expect.stringContaining('Leave it')]);

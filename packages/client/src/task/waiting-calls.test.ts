@@ -113,25 +113,31 @@ async function asked(on: keyof typeof guards, whileAsking: 'wait' | 'park') {
 }
 
 describe.each(['wait', 'park'] as const)('20: a guardrail that asks (%s)', (whileAsking) => {
-  test.each(['input', 'output', 'call'] as const)('on the %s goes on if it is approved', async (on) => {
-    const { task, question } = await asked(on, whileAsking);
-    expect(question).toMatchObject({ reason: 'It is odd' });
-    await task.approve(question.toolCallId, { by: 'Ada' });
-    // The answer that the guardrail asks about is already in a parked session.
-    await task.until((now) => says('Fine.')(now) && now.pendingApprovals.length === 0);
-    expect(textsOf(task)).toEqual(
-      on === 'call' ? ['Give me 5 euros', 'refunded 5', 'Fine.'] : ['Give me 5 euros', 'Fine.'],
-    );
-  });
+  test.each(['input', 'output', 'call'] as const)(
+    'on the %s goes on if it is approved',
+    async (on) => {
+      const { task, question } = await asked(on, whileAsking);
+      expect(question).toMatchObject({ reason: 'It is odd' });
+      await task.approve(question.toolCallId, { by: 'Ada' });
+      // The answer that the guardrail asks about is already in a parked session.
+      await task.until((now) => says('Fine.')(now) && now.pendingApprovals.length === 0);
+      expect(textsOf(task)).toEqual(
+        on === 'call' ? ['Give me 5 euros', 'refunded 5', 'Fine.'] : ['Give me 5 euros', 'Fine.'],
+      );
+    },
+  );
 
-  test.each(['input', 'output'] as const)('on the %s blocks the run if it is denied', async (on) => {
-    const { task, question } = await asked(on, whileAsking);
-    await task.deny(question.toolCallId, { reason: 'No money' });
-    await task.until((now) => !now.isRunning && now.pendingApprovals.length === 0);
-    const { stop } = await task.digest();
-    expect(stop).toMatchObject({ reason: 'blocked' });
-    expect(textsOf(task)).not.toContain('Fine.');
-  });
+  test.each(['input', 'output'] as const)(
+    'on the %s blocks the run if it is denied',
+    async (on) => {
+      const { task, question } = await asked(on, whileAsking);
+      await task.deny(question.toolCallId, { reason: 'No money' });
+      await task.until((now) => !now.isRunning && now.pendingApprovals.length === 0);
+      const { stop } = await task.digest();
+      expect(stop).toMatchObject({ reason: 'blocked' });
+      expect(textsOf(task)).not.toContain('Fine.');
+    },
+  );
 
   test('on a call keeps the tool from running if it is denied, and the model gets the reason', async () => {
     const { task, question } = await asked('call', whileAsking);

@@ -96,7 +96,7 @@ export type ContentEvent =
 type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 
 /** A fact that becomes an event without the state. */
-export type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
+type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
 
 /** A fact as an event. */
 export type FactEvent =
