@@ -21,7 +21,7 @@ import {
   resultsIn,
   runConcurrently,
   session,
-} from './testing/kills.ts';
+} from './testing/kills/kills.ts';
 import { foldRecords } from './testing/read-log.ts';
 import { scenarios } from './testing/scenarios.ts';
 
@@ -33,7 +33,7 @@ let deaths: readonly Kill[];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-kills-'));
   const program = await bundleProgram(
-    new URL('testing/run-until-killed.ts', import.meta.url),
+    new URL('testing/kills/run-until-killed.ts', import.meta.url),
     folder,
   );
   const jobs = Object.keys(scenarios).flatMap((name) =>

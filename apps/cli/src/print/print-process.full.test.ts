@@ -9,7 +9,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../../../../packages/agent/src/testing/bundle-program.ts';
 import { findLogProblems } from '../../../../packages/agent/src/testing/check-log.ts';
-import { runConcurrently } from '../../../../packages/agent/src/testing/kills.ts';
+import { runConcurrently } from '../../../../packages/agent/src/testing/kills/kills.ts';
 import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';

@@ -17,7 +17,7 @@ import { type Driver, snapshot } from '@millrace/log';
 import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
-import type { Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
@@ -37,7 +37,7 @@ import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.t
 import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
-import { activeCommands } from '../state/commands.ts';
+import { activeCommands, isCallAnswer } from '../state/commands.ts';
 import {
   findUsedId,
   interruptedStop,
@@ -270,7 +270,7 @@ export class LiveRun implements Run {
     // them.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
-      isAnswer(command) ? command.toolCallId : [],
+      isCallAnswer(command) ? command.toolCallId : [],
     );
     this.#opened.resolve({ before: opened, journal });
     const leave = await this.#watchAbortSignal();
@@ -486,13 +486,6 @@ interface OpenedSession {
   /** The session state before the run. */
   readonly before: FoldState;
   readonly journal: SessionJournal;
-}
-
-type CallAnswer = Decision | OutputCommand;
-
-/** True for commands that a call waits for. */
-function isAnswer(command: QueuedCommand['command']): command is CallAnswer {
-  return ['approve', 'deny', 'tool_output'].includes(command.type);
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };

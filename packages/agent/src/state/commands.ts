@@ -21,6 +21,13 @@ export function activeCommands(commands: readonly QueuedCommand[]): readonly Que
   return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
 }
 
+/** Returns true for the commands that a call waits for. */
+export function isCallAnswer(
+  command: QueuedCommand['command'],
+): command is Decision | OutputCommand {
+  return ['approve', 'deny', 'tool_output'].includes(command.type);
+}
+
 /** Encodes a command for the log. Throws if an item is invalid. */
 export function encodeCommand(command: Command): JsonObject {
   const json = JSON.parse(JSON.stringify({ ...command, items: undefined })) as JsonObject;

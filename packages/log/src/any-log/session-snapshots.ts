@@ -444,7 +444,7 @@ function shortened(
 ): { readonly cut: Cut | undefined; readonly value: unknown } {
   const { needs, shorten } = stored;
   const needed = needs && { stored, needs: (item: ItemState) => needs(value, item) };
-  const cut = needed && neededFrom(items, incarnation, needed);
+  const cut = needed && neededFrom(items, incarnation, needed.stored, needed.needs);
   if (cut === undefined || shorten === undefined) return { cut, value };
   const [links] = linksUntil(items, (link) => link === cut.link);
   const ids = new Set(links.flatMap(({ chunk }) => chunk.map(({ id }) => id)));
@@ -470,22 +470,15 @@ function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   return { ...state, items, usage };
 }
 
-/**
- * For each fold, the links of which no item is needed, and none before them. That does not change any
- * more.
- */
+/** For each fold, the links that it does not need, nor those before them. They stay unneeded. */
 const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
-
-interface ItemNeeds {
-  readonly stored: StoredFold<unknown>;
-  readonly needs: (item: ItemState) => boolean;
-}
 
 /** Finds the last stored part up to which no item is needed. Undefined if there is none. */
 function neededFrom(
   items: Sequence<ItemState>,
   incarnation: string,
-  { stored, needs }: ItemNeeds,
+  stored: StoredFold<unknown>,
+  needs: (item: ItemState) => boolean,
 ): Cut | undefined {
   const unneeded = unneededLinks.get(stored) ?? new WeakSet();
   unneededLinks.set(stored, unneeded);

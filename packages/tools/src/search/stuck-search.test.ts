@@ -22,7 +22,7 @@ test('an endless expression is stopped, and earlier matches are returned', async
       pattern: '^(a+)+b',
     });
     expect(value).toMatchObject({ isComplete: false });
-    if (!text.startsWith('a\n')) continue;
+    if (!text.includes('was stuck')) continue;
     expect(text).toMatch(/^a\n1:aab\n\nThe search was stuck in b and was ended after \d+ ms/);
     return;
   }

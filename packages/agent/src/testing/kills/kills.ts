@@ -18,11 +18,11 @@ import {
 import type { Log } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type ScriptedProvider, scriptedProvider } from '@millrace/providers/scripted';
-import { childEnv } from '../../../core/src/testing/runs.ts';
-import type { Run, RunResult } from '../contract/run.ts';
-import { createAgent } from '../create-agent.ts';
-import { foldRecords } from './read-log.ts';
-import { scenarios, scenarioTools } from './scenarios.ts';
+import { childEnv } from '../../../../core/src/testing/runs.ts';
+import type { Run, RunResult } from '../../contract/run.ts';
+import { createAgent } from '../../create-agent.ts';
+import { foldRecords } from '../read-log.ts';
+import { scenarios, scenarioTools } from '../scenarios.ts';
 
 export const session = sessionId('s');
 

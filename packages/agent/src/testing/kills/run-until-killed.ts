@@ -2,10 +2,10 @@ import { appendFileSync } from 'node:fs';
 import { encodeRecord, sessionId } from '@millrace/core';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import type { Run } from '../contract/run.ts';
-import type { Tool } from '../contract/tool.ts';
-import { createAgent } from '../create-agent.ts';
-import { scenarioObserver, scenarios, scenarioTools } from './scenarios.ts';
+import type { Run } from '../../contract/run.ts';
+import type { Tool } from '../../contract/tool.ts';
+import { createAgent } from '../../create-agent.ts';
+import { scenarioObserver, scenarios, scenarioTools } from '../scenarios.ts';
 
 // Runs a scenario on a log file, writes the observed records to a file, and kills itself at a
 // moment. Usage: run-until-killed.ts <log> <lines> <observed> <scenario> fact|append|effect
