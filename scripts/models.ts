@@ -24,7 +24,11 @@ const fileOfVendor: Readonly<Record<string, 'messages' | 'gemini'>> = {
   ...{ zai: 'messages', gemini: 'gemini' },
 };
 const fileNames = {
-  ...{ messagesTraits: 'messages-traits', geminiTraits: 'gemini-traits', otherTraits: 'other-traits' },
+  ...{
+    messagesTraits: 'messages-traits',
+    geminiTraits: 'gemini-traits',
+    otherTraits: 'other-traits',
+  },
   pricesText: 'prices',
 } as const;
 
@@ -37,7 +41,11 @@ const prices = rows.flatMap(([key, { prices: own }]) =>
 );
 const traitsOf = Map.groupBy(traits, ([key]) => fileOfVendor[key.split('/')[0] ?? ''] ?? 'other');
 const abilities = 'Limits and abilities of';
-writeData('messagesTraits', `${abilities} models of vendors with a Messages API`, traitsOf.get('messages'));
+writeData(
+  'messagesTraits',
+  `${abilities} models of vendors with a Messages API`,
+  traitsOf.get('messages'),
+);
 writeData('geminiTraits', `${abilities} models of Google`, traitsOf.get('gemini'));
 writeData('otherTraits', `${abilities} other models`, traitsOf.get('other'));
 writeData('pricesText', 'Prices of models', prices);

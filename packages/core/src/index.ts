@@ -80,7 +80,7 @@ export {
   PartialJson,
 } from './json/partial-json.ts';
 export { hasEscapedKey } from './json/scan-json.ts';
-export { defaultContentLimits, type ContentLimits } from './limits.ts';
+export { type ContentLimits, defaultContentLimits } from './limits.ts';
 export {
   type AlternativeAnswer,
   alternativeName,

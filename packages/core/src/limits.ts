@@ -41,5 +41,7 @@ export function completeLimits(
   given: { readonly [Name in keyof ContentLimits]?: ContentLimits[Name] | undefined } = {},
 ): ContentLimits {
   const set = Object.entries(given).filter(([, limit]) => limit !== undefined);
-  return set.length === 0 ? defaultContentLimits : { ...defaultContentLimits, ...Object.fromEntries(set) };
+  return set.length === 0
+    ? defaultContentLimits
+    : { ...defaultContentLimits, ...Object.fromEntries(set) };
 }

@@ -16,13 +16,13 @@ export type {
   Driver,
   FollowOptions,
   ForkOptions,
+  FoundCommand,
   Log,
   OpenOptions,
   ReadOptions,
   RestoreOptions,
   SettleOptions,
   SubmitResult,
-  FoundCommand,
 } from './contract/log.ts';
 export { LogError, type LogErrorCode } from './contract/log-error.ts';
 export type { Admission, AdmitOptions, AppendAck, Producer } from './contract/producer.ts';

@@ -105,6 +105,12 @@ export { createUploads } from './uploads/create-uploads.ts';
 export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';
 export {
+  type AnswerPiece,
+  type BlockContentOptions,
+  type BlockVerdict,
+  blockContent,
+} from './wrappers/block-content.ts';
+export {
   type AnswerCacheOptions,
   type AnswerStore,
   cacheAnswers,
@@ -112,12 +118,6 @@ export {
   memoryAnswerStore,
 } from './wrappers/cache-answers.ts';
 export { type FallbackOptions, withFallback } from './wrappers/fallback.ts';
-export {
-  type AnswerPiece,
-  type BlockContentOptions,
-  type BlockVerdict,
-  blockContent,
-} from './wrappers/block-content.ts';
 export { type HedgeOptions, hedgeRequests } from './wrappers/hedge.ts';
 export {
   logRequests,

@@ -1,5 +1,5 @@
-import { isMillraceError } from '@millrace/core';
 import type { Approval } from '@millrace/agent';
+import { isMillraceError } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { PermissionsConfig } from '../contract/config.ts';

@@ -343,15 +343,8 @@ export class LiveRun implements Run {
     };
     const source = { journal, context, session: this.session };
     return {
-      ...{
-        journal,
-        callIds,
-        phase,
-        session: this.session,
-        initialState,
-        signal: this.#stop.signal,
-      },
-      ...{ observers, parent, context, leave: this.#leaving.signal },
+      ...{ ...source, callIds, phase, initialState, signal: this.#stop.signal },
+      ...{ observers, parent, leave: this.#leaving.signal },
       loadStepTools: (turn) => toolbox.load(active(), turn, source),
       get settings() {
         return toolbox.apply(active(), journal.loop.turn?.turn);

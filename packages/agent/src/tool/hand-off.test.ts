@@ -24,7 +24,7 @@ const calls = (...parts: readonly ReturnType<typeof call>[]): ScriptEntry => ({
   content: { parts },
 });
 
-/** An agent with a scripted model. Its requests are in `provider.calls`. */
+/** An agent with a scripted model. Its requests are in `provider.requests`. */
 function agentOf(
   name: string,
   script: readonly ScriptEntry[],

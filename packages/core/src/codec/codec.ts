@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { completeLimits, type ContentLimits } from '../limits.ts';
+import { type ContentLimits, completeLimits } from '../limits.ts';
 import { type Item, transcriptVersion } from '../protocol/item.ts';
 import {
   type Batch,
@@ -66,7 +66,10 @@ export function encodeTranscript(items: readonly Item[]): string {
 }
 
 /** Decodes a transcript. Throws `DecodeError` with the path of the first wrong field. */
-export function decodeTranscript(text: string, limits: Partial<ContentLimits> = {}): readonly Item[] {
+export function decodeTranscript(
+  text: string,
+  limits: Partial<ContentLimits> = {},
+): readonly Item[] {
   return decodeText('a transcript', text, transcript, limits).items;
 }
 

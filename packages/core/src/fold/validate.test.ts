@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { itemId, type PartId, partId, toolCallId } from '../ids.ts';
-import { defaultContentLimits, type ContentLimits } from '../limits.ts';
+import { type ContentLimits, defaultContentLimits } from '../limits.ts';
 import type { Delta } from '../protocol/delta.ts';
 import type { Fact } from '../protocol/fact.ts';
 import type { Part } from '../protocol/part.ts';
@@ -78,7 +78,11 @@ function after(...bodies: readonly (Delta | Fact)[]): FoldState {
   }, emptyState(testSession));
 }
 
-function refusal(state: FoldState, body: Delta | Fact, limits?: ContentLimits): Refusal | undefined {
+function refusal(
+  state: FoldState,
+  body: Delta | Fact,
+  limits?: ContentLimits,
+): Refusal | undefined {
   const before = structuredClone(state);
   try {
     validate(state, draft(body), limits);
@@ -399,7 +403,12 @@ describe('the validator refuses, and leaves the state as it was,', () => {
   });
 
   test('what is over a limit', () => {
-    const limits = { ...defaultContentLimits, maxChunkLength: 12, maxTextLength: 20, maxOpenParts: 1 };
+    const limits = {
+      ...defaultContentLimits,
+      maxChunkLength: 12,
+      maxTextLength: 20,
+      maxOpenParts: 1,
+    };
     const state = after(begin(), append(0, 'abcdefghij'));
     const x = (count: number) => 'x'.repeat(count);
     expect(refusal(state, append(10, x(13)), limits)).toBe('too_large');

@@ -1,5 +1,5 @@
 import { rereadDelta, rereadFact, UndecodableError } from '../codec/reread.ts';
-import { completeLimits, type ContentLimits } from '../limits.ts';
+import { type ContentLimits, completeLimits } from '../limits.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';
 import type { DraftRecord } from '../protocol/record.ts';
 import type { FoldState } from './fold-state.ts';

@@ -10,7 +10,7 @@ import {
   type PartId,
   type ToolCallId,
 } from '../ids.ts';
-import { completeLimits, type ContentLimits } from '../limits.ts';
+import { type ContentLimits, completeLimits } from '../limits.ts';
 import type { BeginPart, Delta, PartStart, RetractReason } from '../protocol/delta.ts';
 import type { Part, PartKind, ReasoningForm } from '../protocol/part.ts';
 import { ProtocolError, type Refusal } from '../protocol/protocol-error.ts';

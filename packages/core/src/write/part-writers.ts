@@ -37,7 +37,11 @@ abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
   readonly #itemId: ItemId;
   #standing: 'open' | 'committed' | 'retracted' = 'open';
 
-  constructor(begin: BeginPart & { readonly kind: Kind }, limits: ContentLimits, outlet: DeltaSink) {
+  constructor(
+    begin: BeginPart & { readonly kind: Kind },
+    limits: ContentLimits,
+    outlet: DeltaSink,
+  ) {
     this.partId = begin.partId;
     this.kind = begin.kind;
     this.limits = limits;

@@ -5,13 +5,13 @@ import type {
   Driver,
   FollowOptions,
   ForkOptions,
+  FoundCommand,
   Log,
   OpenOptions,
   ReadOptions,
   RestoreOptions,
   SettleOptions,
   SubmitResult,
-  FoundCommand,
 } from '../contract/log.ts';
 import { deletedError, LogError, rewoundError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';

@@ -2,8 +2,8 @@ export { conformanceCases } from './conformance-cases.ts';
 export { ConformanceError } from './observe.ts';
 export type {
   ConformanceAnswer,
-  ConformanceToolCall,
   ConformanceCase,
   ConformanceLimitation,
   ConformanceSubject,
+  ConformanceToolCall,
 } from './subject.ts';

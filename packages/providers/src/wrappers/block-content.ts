@@ -25,13 +25,9 @@ export interface AnswerPiece {
 /** Options of `blockContent`. */
 export interface BlockContentOptions {
   /** Checks a request before it is sent. Default: no check. */
-  readonly request?:
-    | ((request: ModelRequest) => BlockVerdict | Promise<BlockVerdict>)
-    | undefined;
+  readonly request?: ((request: ModelRequest) => BlockVerdict | Promise<BlockVerdict>) | undefined;
   /** Checks a piece of the answer before the caller gets it. Default: no check. */
-  readonly answer?:
-    | ((piece: AnswerPiece) => BlockVerdict | Promise<BlockVerdict>)
-    | undefined;
+  readonly answer?: ((piece: AnswerPiece) => BlockVerdict | Promise<BlockVerdict>) | undefined;
   /** How much new text is collected before a check, in characters. Default: 256. */
   readonly everyLength?: number | undefined;
   /** How much text before the new text a check gets, in characters. Default: 256. */

@@ -29,8 +29,8 @@ import {
 } from '../testing/chat-events.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
-import { cacheAnswers, memoryAnswerStore } from './cache-answers.ts';
 import { type AnswerPiece, blockContent } from './block-content.ts';
+import { cacheAnswers, memoryAnswerStore } from './cache-answers.ts';
 import { logRequests, type RequestLogEntry } from './log-requests.ts';
 import { redactText } from './redact-text.ts';
 
@@ -478,7 +478,9 @@ describe('19: blockContent', () => {
 
   test('refuses wrong options', () => {
     expect(() => blockContent(chat(), {})).toThrow('there is no check');
-    expect(() => blockContent(chat(), { answer: noBomb, everyLength: 0 })).toThrow('everyLength is 0');
+    expect(() => blockContent(chat(), { answer: noBomb, everyLength: 0 })).toThrow(
+      'everyLength is 0',
+    );
     expect(() => blockContent(chat(), { answer: noBomb, onBlock: 'drop' as never })).toThrow(
       'onBlock is drop',
     );

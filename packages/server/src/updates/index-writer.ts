@@ -1,5 +1,6 @@
 import {
   type Attempt,
+  type ContentLimits,
   DeltaWriter,
   type DraftRecord,
   type Fact,
@@ -8,7 +9,6 @@ import {
   type ItemKind,
   isMillraceError,
   type JsonObject,
-  type ContentLimits,
   type Part,
   parseJson,
   type Stop,

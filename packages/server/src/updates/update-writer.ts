@@ -1,4 +1,4 @@
-import type { DraftRecord, Ids, ContentLimits, Stop } from '@millrace/core';
+import type { ContentLimits, DraftRecord, Ids, Stop } from '@millrace/core';
 import type { Update } from '../contract/message.ts';
 import { IndexWriter } from './index-writer.ts';
 import { readUpdate, UpdateError } from './read-update.ts';

@@ -4,10 +4,10 @@ import {
   advance,
   type Claim,
   callStep,
+  type FinishedItem,
   holdStep,
   type Plan,
   requestStep,
-  type FinishedItem,
   submitStep,
 } from '@millrace/agent/steps';
 import {

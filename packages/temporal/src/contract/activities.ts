@@ -2,9 +2,9 @@ import type {
   AdvanceResult,
   CallStepResult,
   CommandStepResult,
+  FinishedItem,
   RequestStepResult,
   RunEnd,
-  FinishedItem,
 } from '@millrace/agent/steps';
 import type { JsonObject, ToolCallId } from '@millrace/core';
 

@@ -1,4 +1,4 @@
-import type { Plan, RunEnd, FinishedItem } from '@millrace/agent/steps';
+import type { FinishedItem, Plan, RunEnd } from '@millrace/agent/steps';
 import type { JsonObject, Stop, Usage } from '@millrace/core';
 
 /** Input of an agent workflow. */

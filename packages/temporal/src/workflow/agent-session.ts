@@ -5,12 +5,12 @@ import type { MillraceActivities } from '../contract/activities.ts';
 import type {
   AdvanceSessionOptions,
   AgentSessionOptions,
-  ToolCallsPlan,
   ContinuationState,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
   StateAnswer,
+  ToolCallsPlan,
   TranscriptAnswer,
 } from '../contract/agent-workflow.ts';
 import {

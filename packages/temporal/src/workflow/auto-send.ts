@@ -2,7 +2,11 @@ import type { Plan, RequestStepResult } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { SentAnswer } from '../contract/activities.ts';
-import type { AgentWorkflowOptions, ToolCallsPlan, RequestPlan } from '../contract/agent-workflow.ts';
+import type {
+  AgentWorkflowOptions,
+  RequestPlan,
+  ToolCallsPlan,
+} from '../contract/agent-workflow.ts';
 import { activitiesFor, assertPayloadSize } from './activities.ts';
 import type { AgentSession } from './agent-session.ts';
 import { Lock } from './concurrency.ts';

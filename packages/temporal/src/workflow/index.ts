@@ -5,12 +5,12 @@ export type {
   AgentWorkflowInput,
   AgentWorkflowOptions,
   AgentWorkflowResult,
-  ToolCallsPlan,
   ContinuationState,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
   StateAnswer,
+  ToolCallsPlan,
   TranscriptAnswer,
 } from '../contract/agent-workflow.ts';
 export { AgentSession } from './agent-session.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAgent, type CheckedToolCall, type Tool } from '@millrace/agent';
+import { type CheckedToolCall, createAgent, type Tool } from '@millrace/agent';
 import { type JsonObject, type Part, toolCallId, toolCallPart } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';

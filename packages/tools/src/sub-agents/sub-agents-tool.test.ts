@@ -35,7 +35,11 @@ const calls = (...inputs: readonly object[]): ScriptEntry => ({
 });
 
 /** Creates an agent that gives tasks to others, and the log of all agents. */
-function createCaller(options: SubAgentsToolOptions, script: readonly ScriptEntry[], log = memoryLog()) {
+function createCaller(
+  options: SubAgentsToolOptions,
+  script: readonly ScriptEntry[],
+  log = memoryLog(),
+) {
   const provider = scriptedProvider([...script, 'Thank you.']);
   return { log, provider, agent: createAgent({ provider, tools: [subAgentsTool(options)], log }) };
 }

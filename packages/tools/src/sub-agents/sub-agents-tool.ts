@@ -62,7 +62,9 @@ export function subAgentsTool(options: SubAgentsToolOptions): DefinedTool<string
   });
 }
 
-function schemaOf(names: readonly [string, ...string[]]): z.ZodType<SubAgentsInput, SubAgentsInput> {
+function schemaOf(
+  names: readonly [string, ...string[]],
+): z.ZodType<SubAgentsInput, SubAgentsInput> {
   const agent = z.enum(names).describe('The agent that does the task');
   return z.object({
     agent: names.length === 1 ? agent.optional() : agent,

@@ -12,12 +12,12 @@ import type {
   Driver,
   FollowOptions,
   ForkOptions,
+  FoundCommand,
   Log,
   OpenOptions,
   ReadOptions,
   RestoreOptions,
   SubmitResult,
-  FoundCommand,
 } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';

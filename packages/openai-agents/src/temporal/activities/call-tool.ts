@@ -52,7 +52,11 @@ function toolFor(options: AgentsActivitiesOptions, name: string, work: CallWork)
   const { output, isError = false } = work;
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   const recorded = { text, isError, ...parsedValue(output) };
-  return stepTool(name, { execute: async () => ({ output: recorded }), afterCrash: 'repeat' }, null);
+  return stepTool(
+    name,
+    { execute: async () => ({ output: recorded }), afterCrash: 'repeat' },
+    null,
+  );
 }
 
 /** The SDK converts an object result to JSON text. This converts it back. */

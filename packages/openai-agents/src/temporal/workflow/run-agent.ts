@@ -74,7 +74,8 @@ async function answerAll<A extends AnyAgent>(
     const task = new TaskRun(agentSession, options);
     const plan = await task.advance();
     // Another execution left this run. Its calls are unknown here.
-    if (plan.do === 'tool_calls') await endOpenRun(agentSession, 'The workflow that ran it is gone');
+    if (plan.do === 'tool_calls')
+      await endOpenRun(agentSession, 'The workflow that ran it is gone');
     if (plan.do === 'request') result = await runOnce(agentSession, task, next, options);
     await condition(allHandlersFinished);
     const isOver = plan.do === 'idle' || plan.do === 'done' || task.isStopped;
