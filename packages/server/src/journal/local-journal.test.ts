@@ -124,3 +124,17 @@ test('concurrent users of a task share one journal', async () => {
     code: 'unavailable',
   });
 });
+
+test('21.B: reads a session again after its log was rewound, without a lease too', async () => {
+  const { journal, log, clock, options } = harness();
+  await journal.append(message);
+  clock.advance(1000);
+  await eventually(async () => (await log.info(session))?.lease === undefined);
+  expect(transcript(await journal.state())).toHaveLength(1);
+  // A session that was deleted and created again has another incarnation, like a restored one.
+  await log.delete(session);
+  const other = new LocalJournal(task, options);
+  await other.append(messageDrafts(userText('From elsewhere'), ids));
+  expect(await journal.openWork()).toMatchObject({ isRunOpen: false, commands: [] });
+  expect(transcript(await journal.state())).toEqual(transcript(await other.state()));
+});

@@ -341,6 +341,15 @@ export class LocalJournal implements TaskJournal {
       await this.append([]);
       return;
     }
+    try {
+      await this.#readNew();
+    } catch (error) {
+      if (!this.#restartIfRewound(error)) throw error;
+      await this.#readNew();
+    }
+  }
+
+  async #readNew(): Promise<void> {
     await this.#start();
     const { log } = this.#options;
     for (;;) {
@@ -363,13 +372,14 @@ export class LocalJournal implements TaskJournal {
     this.#incarnation = loaded.incarnation;
   }
 
-  /** The next use reads the session again from its start. */
-  #restartIfRewound(error: unknown): void {
-    if (!isMillraceError(error) || error.code !== 'rewound') return;
+  /** After a rewind, the next use reads the session again from its start. Returns whether it was one. */
+  #restartIfRewound(error: unknown): boolean {
+    if (!isMillraceError(error) || error.code !== 'rewound') return false;
     sessionStates(this.#options.log).forget(this.#session);
     this.#folder = new Folder(this.#session);
     this.#state = emptyJournalState;
     this.#incarnation = undefined;
+    return true;
   }
 
   /** Keeps the state for the next journal of the task. */
