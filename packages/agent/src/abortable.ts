@@ -3,8 +3,11 @@ import type { Clock } from '@millrace/providers';
 /** The value of `raceAbort` if the signal aborts first. */
 export const halted: unique symbol = Symbol('halted');
 
-/** The reason of all aborts inside a run. To create one costs more than the abort itself. */
-const stopped = new DOMException('This operation was aborted', 'AbortError');
+/**
+ * The reason of all aborts inside a run. To create one costs more than the abort itself. Not every
+ * runtime has `DOMException`.
+ */
+const stopped = Object.assign(new Error('This operation was aborted'), { name: 'AbortError' });
 
 /** A signal that is aborted. */
 export const abortedSignal: AbortSignal = AbortSignal.abort(stopped);

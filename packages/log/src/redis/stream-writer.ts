@@ -52,6 +52,8 @@ export class StreamWriter {
   #isScheduled = false;
   /** Bytes that were queued or sent without an answer. */
   #pendingBytes = 0;
+  /** The approximate size of messages that this round of the event loop has queued. */
+  #queuedBytes = 0;
   #sent: Promise<void> = Promise.resolve();
   readonly #unsent = new Map<SessionId, SessionMessage>();
   #retry: NodeJS.Timeout | undefined;
@@ -71,12 +73,12 @@ export class StreamWriter {
 
   /** Bytes that were queued or sent without an answer, for measurements. */
   get pendingBytes(): number {
-    return this.#pendingBytes;
+    return this.#pendingBytes + this.#queuedBytes;
   }
 
   send(session: SessionId, message: SessionMessage): void {
     const { maxBytes, maxPendingBytes } = this.#limits;
-    const isFull = this.#pendingBytes >= maxPendingBytes;
+    const isFull = this.pendingBytes >= maxPendingBytes;
     if (isFull) this.#reportDropped();
     if (isFull || this.#connection.client === undefined) return this.#keepUnsent(session, message);
     // This message replaces the one that could not be sent.
@@ -116,6 +118,7 @@ export class StreamWriter {
 
   #enqueue(session: SessionId, message: SessionMessage, maxBytes: number): void {
     const size = message === 'gone' ? 0 : sizeOf(message);
+    this.#queuedBytes += size + entryOverheadBytes;
     const last = this.#last.get(session);
     if (last !== undefined && last.size + size <= maxBytes && joinNotice(last, message)) {
       last.size += size;
@@ -141,6 +144,7 @@ export class StreamWriter {
     if (this.#queue.length === 0) return;
     const entries = this.#queue.map((queued) => this.#encode(queued));
     this.#queue = [];
+    this.#queuedBytes = 0;
     this.#last.clear();
     for (const { bytes } of entries) this.#pendingBytes += bytes;
     const before = this.#sent;

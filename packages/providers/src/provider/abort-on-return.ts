@@ -12,8 +12,11 @@ export function abortOnReturn<T>(
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-/** One for all streams, because to create a reason costs more than the abort. */
-const left = new DOMException('The reader left the stream', 'AbortError');
+/**
+ * One reason for all streams, because to create a reason costs more than the abort. A workflow of
+ * Temporal has no `DOMException`.
+ */
+const left = Object.assign(new Error('The reader left the stream'), { name: 'AbortError' });
 
 class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, undefined> {
   readonly #returned = new AbortController();
