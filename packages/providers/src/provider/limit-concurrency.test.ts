@@ -1,6 +1,6 @@
 import { noUsage } from '@millrace/core';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import type { ResponseEnd } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
@@ -50,6 +50,9 @@ class ControlledStreams {
 }
 
 /** Waits until all pending microtasks have run. */
+// `complete` loads on demand, and a turn of the event loop is too short for it.
+beforeAll(() => import('./complete.ts'));
+
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const limited = (maxConcurrent: number) => {
