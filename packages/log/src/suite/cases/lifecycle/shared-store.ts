@@ -81,7 +81,7 @@ export const neighbourCases: readonly CaseSpec[] = [
         await follower.step();
         await elsewhere.delete(session);
         if (isMadeAgain) await (await elsewhere.open(session)).append(markers(60));
-        await expectRefusal('no_session', follower.step());
+        await expectRefusal(isMadeAgain ? replaced : 'no_session', follower.step());
         await elsewhere.delete(session);
       }
     },
