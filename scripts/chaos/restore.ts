@@ -74,19 +74,21 @@ export class Backup {
   }
 }
 
-/** Reads all records of the sessions. */
+/** Reads all records of the sessions. A session that does not exist has none. */
 export async function readAll(path: string, sessions: readonly string[]): Promise<Finals> {
   const log = sqliteLog({ path });
   const all = new Map<string, readonly LogRecord[]>();
   for (const session of sessions) {
     const records: LogRecord[] = [];
+    all.set(session, records);
+    // A restored backup may be older than the session.
+    if ((await log.info(sessionId(session))) === undefined) continue;
     for (let from = 0; ; ) {
       const page = await log.read(sessionId(session), { from });
       if (page.records.length === 0) break;
       records.push(...page.records);
       from = page.through;
     }
-    all.set(session, records);
   }
   await log.close();
   return all;
