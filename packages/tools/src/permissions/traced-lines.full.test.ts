@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isFull, runs } from '../../../core/src/testing/runs.ts';
+import { isFull, patientMs, runs } from '../../../core/src/testing/runs.ts';
 import { commandLines, createTrapWorld, type TrapWorld } from '../testing/policy/command-lines.ts';
 import { commandRuling } from '../testing/policy/policy-ruling.ts';
 import { hasStrace, type Traced, traceBash } from '../testing/policy/traced-bash.ts';
@@ -112,4 +112,6 @@ test.for(Object.entries(holes))(
     });
     expect(found.failed, `${counts.allowed} lines ran`).toBe(true);
   },
+  // A guard against hangs. Each line is a traced process, and some holes need many lines.
+  patientMs(900_000),
 );
