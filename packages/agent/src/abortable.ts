@@ -9,8 +9,10 @@ export const halted: unique symbol = Symbol('halted');
  */
 const stopped = Object.assign(new Error('This operation was aborted'), { name: 'AbortError' });
 
-/** A signal that is aborted. */
-export const abortedSignal: AbortSignal = AbortSignal.abort(stopped);
+/** Returns a signal that is aborted. Workers of Cloudflare cannot create one while a module loads. */
+export function abortedSignal(): AbortSignal {
+  return AbortSignal.abort(stopped);
+}
 
 /** Aborts without creating a new error. Every run ends with several aborts, even if it is not stopped. */
 export function abort(controller: AbortController): void {

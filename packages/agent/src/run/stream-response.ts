@@ -106,7 +106,7 @@ async function streamResponse(
       // A stream that cannot be closed must not block the run.
       const closed = Promise.resolve(steps.return?.());
       const grace = { clock: settings.clock, ms: settings.retry.toolGraceMs };
-      await raceAbort(closed, abortedSignal, grace);
+      await raceAbort(closed, abortedSignal(), grace);
     }
   } finally {
     abort(abandoned);

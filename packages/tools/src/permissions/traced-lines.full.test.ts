@@ -102,6 +102,8 @@ const holes: Readonly<Record<string, IsAllowed>> = {
 
 test.for(Object.entries(holes))(
   'the law finds a policy that %s',
+  // A guard against hangs. Each line is a traced process, and some holes need many lines.
+  { timeout: patientMs(900_000) },
   async ([, isAllowed], context) => {
     requireStrace(context);
     const world = createTrapWorld(temporaryFolder());
@@ -112,6 +114,4 @@ test.for(Object.entries(holes))(
     });
     expect(found.failed, `${counts.allowed} lines ran`).toBe(true);
   },
-  // A guard against hangs. Each line is a traced process, and some holes need many lines.
-  patientMs(900_000),
 );
