@@ -68,6 +68,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #readRows = new Map<SessionId, SessionRow>();
   /** The data version of the file when `#readRows` was read. */
   #knownVersion: number | undefined;
+  /** Sessions whose rows are damaged. A damaged index does not hide a row from every search. */
+  readonly #damaged = new Map<SessionId, unknown>();
   readonly #mark: HighWaterMark;
   /** A session that the current transaction has changed, for the mark. */
   #changed: ChangedSession | undefined;
@@ -204,7 +206,9 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   session(session: SessionId): SessionRow | undefined {
     const known = this.#pending && (this.#pending.row(session) ?? this.#readRows.get(session));
     if (known !== undefined) return known;
-    return this.#guard(() => {
+    const damage = this.#damaged.get(session);
+    if (damage !== undefined) throw damage;
+    return this.#guardSession(session, () => {
       const row = this.#statements.session.get(session) as SqliteSessionColumns | undefined;
       if (row === undefined) this.#assertMissing(session);
       else this.#keys.set(session, row.key);
@@ -418,6 +422,16 @@ export class SqliteStore implements RecordStore, StoreTransaction {
       return await run();
     } catch (error) {
       throw storageError(error, path);
+    }
+  }
+
+  #guardSession<T>(session: SessionId, run: () => T): T {
+    try {
+      return this.#guard(run);
+    } catch (error) {
+      const isDamaged = isMillraceError(error) && error.code === 'corrupt';
+      if (isDamaged && this.#damaged.size < maxKnownRows) this.#damaged.set(session, error);
+      throw error;
     }
   }
 
