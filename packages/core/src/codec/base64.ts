@@ -1,5 +1,5 @@
-// Core also runs without Buffer and btoa, and the base64 methods of Uint8Array are too new to rely
-// on.
+// This file implements base64 itself, because core also runs where `Buffer` and `btoa` are missing.
+// The base64 methods of Uint8Array are too new to rely on.
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const padding = 61; // =
 
@@ -22,7 +22,7 @@ export function toBase64(bytes: Uint8Array): string {
   return asciiText(text);
 }
 
-// Every engine accepts this many arguments in one call.
+// The number of bytes per call of `String.fromCharCode`. Every engine accepts this many arguments.
 const stride = 8192;
 
 function asciiText(ascii: Uint8Array): string {
@@ -44,7 +44,8 @@ function paddingOf(text: string): number {
 }
 
 /**
- * Returns the bytes, or undefined if the text is not padded base64 without any other characters.
+ * Decodes padded base64. Returns undefined if the text contains other characters or has wrong
+ * padding.
  */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;

@@ -73,5 +73,5 @@ export function encodedLength(part: Part): number {
   return JSON.stringify(wire).length + bytesLength;
 }
 
-/** Space for the fields of a record around a part, in characters. */
+/** The characters that the fields of a record around a part can need. */
 export const roomAroundParts: number = 2 ** 16;
