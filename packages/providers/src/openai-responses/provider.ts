@@ -62,7 +62,7 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   }));
 }
 
-/** Sends the whole history if the provider has lost a stored response. */
+/** Wraps a provider so that it sends the whole history if it has lost a stored response. */
 function continued(provider: Provider, stored: ContinuedRequests | undefined): Provider {
   if (stored === undefined) return provider;
   const { id, model, stream } = provider;
