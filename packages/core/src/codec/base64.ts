@@ -58,7 +58,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
     const value = values[text.charCodeAt(at)] ?? invalid;
     if (value === invalid) return undefined;
     held = (held << 6) | value;
-    const spare = 6 - 2 * (at % 4); // bits that the next byte receives: the first digit fills none
+    const spare = 6 - 2 * (at % 4); // the bits that belong to the next byte
     if (at % 4 !== 0) bytes[out++] = (held >> spare) & 255;
   }
   const leftover = padded === 2 ? held & 15 : padded === 1 ? held & 3 : 0;

@@ -86,8 +86,8 @@ export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
 }
 
 /**
- * Returns whether a value is a Uint8Array from any realm. A Buffer is one; other typed arrays are
- * not.
+ * Returns whether a value is a Uint8Array from any realm. A Buffer is one, but other typed arrays
+ * are not.
  */
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === '[object Uint8Array]';
@@ -250,7 +250,7 @@ export function literal<T extends string>(text: T): Decoder<T> {
   return () => text;
 }
 
-/** Why a document could not be decoded. */
+/** The reason why a document could not be decoded. */
 export type DecodeErrorCode = 'not_json' | 'too_large' | 'unsupported_version' | 'bad_value';
 
 /**

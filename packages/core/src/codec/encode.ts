@@ -4,8 +4,8 @@ import type { Item } from '../protocol/item.ts';
 import type { Part, Source } from '../protocol/part.ts';
 import { toBase64 } from './base64.ts';
 
-// The JSON form differs from the types in three points: bytes are base64, the derived input of a
-// tool call is omitted, and unknown deltas and facts are written unchanged.
+// The JSON form differs from the types in three points. Bytes are base64. The derived input of a
+// tool call is omitted. Unknown deltas and facts are written unchanged.
 
 type WriteBytes = (bytes: Uint8Array) => string;
 

@@ -23,7 +23,7 @@ import { emptySequence, findLast, type Sequence } from './sequence.ts';
  */
 export interface FoldState {
   readonly session: SessionId;
-  /** The offset of the last folded batch; 0 before the first record. */
+  /** The offset of the last folded batch. It is 0 before the first record. */
   readonly through: number;
   /** The items in the order of their start. Use `toArray` to list them. */
   readonly items: Sequence<ItemState>;

@@ -117,7 +117,10 @@ export function newBytes(part: OpenPart, { at, chunk }: AppendBytes): Uint8Array
   return known === 0 ? chunk : chunk.subarray(known);
 }
 
-/** The length of the appended content; 0 for parts that grow by replacement. */
+/**
+ * Returns the length of the appended content. It is 0 for structured and custom parts, which grow
+ * by replacement.
+ */
 export function lengthOf(part: OpenPart): number {
   return part.bytes?.length ?? part.text.length;
 }

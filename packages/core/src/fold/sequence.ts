@@ -53,8 +53,8 @@ export function findLast<T>(sequence: Sequence<T>, fits: (entry: T) => boolean):
 
 /**
  * Returns, in order, all entries that were added or changed since `earlier`. The result can also
- * contain up to a link of unchanged entries. The cost depends on the number of these entries, not
- * on the length of the list.
+ * contain unchanged entries that share a link with a changed one. The cost depends on the number of
+ * these entries, not on the length of the list.
  */
 export function entriesSince<T>(sequence: Sequence<T>, earlier: Sequence<T>): readonly T[] {
   const shared = sharedLink(sequence, earlier);

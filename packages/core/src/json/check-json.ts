@@ -15,7 +15,7 @@ export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | und
   return found && { code: found.code, path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
-/** Where and why a value is not JSON. */
+/** The place at which a value is not JSON, and the reason. */
 export interface JsonProblem {
   /**
    * `too_large`: the value exceeds a limit, or refers to itself. `not_json`: JSON cannot express
@@ -102,7 +102,8 @@ function within(step: string, problem: Found): Found {
 
 /**
  * Returns whether an object is a plain object, of this realm or another. Each realm has its own
- * Object.prototype. It has no prototype, and only it has the property `isPrototypeOf`.
+ * Object.prototype. Such a prototype has no prototype itself, and only it has the property
+ * `isPrototypeOf`.
  */
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object);

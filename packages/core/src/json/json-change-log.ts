@@ -25,9 +25,9 @@ const noChanges: readonly JsonChange[] = Object.freeze([]);
  */
 const minRoom = 1000;
 /**
- * The limit also grows with the number of values. Reporting the whole value copies the open
- * containers, so it must be rare. With this share, a fragment costs at most a multiple of its own
- * values.
+ * A fragment may also report changes for this share of the values that were set before. Reporting
+ * the whole value copies the open containers, so it must be rare. With this share, a fragment costs
+ * at most a multiple of its own values.
  */
 const roomShare = 1 / 8;
 
@@ -48,7 +48,7 @@ export class JsonChangeLog implements JsonSink {
   #path: JsonPath = [];
   /** Text that the open string gained since its last recorded change. */
   #suffix = '';
-  /** Whether the open string has not been set yet. Then `#suffix` is the whole string. */
+  /** True until the open string is recorded as a change. `#suffix` is then the whole string. */
   #isNew = false;
 
   constructor(tree: JsonTree) {

@@ -180,7 +180,7 @@ export class JsonNumberReader {
   }
 
   /**
-   * Ends the number and returns its value; the value is infinite if it exceeds the range of a
+   * Ends the number and returns its value. The value is infinite if it exceeds the range of a
    * double.
    */
   take(): number {

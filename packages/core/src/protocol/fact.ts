@@ -198,7 +198,7 @@ export type ToolFact =
       readonly usage: Usage;
     };
 
-/** What a guardrail checks. */
+/** The thing that a guardrail checks. */
 export type GuardrailPlace = 'input' | 'output' | 'tool_call';
 
 /**

@@ -127,7 +127,7 @@ export type Source =
  */
 export interface ProviderFile {
   readonly type: 'provider_file';
-  /** For example `openai`, `anthropic` or `gemini`. */
+  /** The provider's name, for example `openai`, `anthropic` or `gemini`. */
   readonly provider: string;
   /** The provider's id of the file. For Gemini, its URI. */
   readonly id: string;

@@ -10,9 +10,9 @@ interface RecordHead {
   readonly offset: number;
   /** Milliseconds since 1970 on the writer's clock. Use it for display, never for ordering. */
   readonly time: number;
-  /** The turn; 0 outside of any turn. */
+  /** The turn. It is 0 outside of any turn. */
   readonly turn: number;
-  /** The attempt; 0 if the record does not belong to one attempt at the turn's request. */
+  /** The attempt. It is 0 if the record does not belong to one attempt at the turn's request. */
   readonly attempt: number;
   /** The writer: the driver, or a producer that the driver admitted for one request or call. */
   readonly producer: string;

@@ -24,7 +24,7 @@ export interface ResponseDetails {
   readonly container?: ContainerInfo;
   /** Moderation results, content filters and safety ratings. */
   readonly safety?: readonly SafetyRating[];
-  /** How long the provider worked, by its own clock. */
+  /** The times that the provider needed, by its own clock. */
   readonly timings?: ResponseTimings;
   /** The provider and model that answered, if a wrapper chose another than the requested one. */
   readonly answeredBy?: ModelName;
@@ -79,8 +79,8 @@ export interface ResponseTimings {
 /** A request whose answer was not used. Its usage is part of the usage of the response. */
 export interface OtherRequest extends ModelName {
   /**
-   * The kind of the error; `slow` if another request replaced it; `lost` if another request was
-   * faster.
+   * The kind of the error. Otherwise `slow` if another request replaced it, or `lost` if another
+   * request was faster.
    */
   readonly outcome: string;
   readonly usage: Usage;

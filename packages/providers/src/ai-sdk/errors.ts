@@ -227,8 +227,8 @@ interface ThrownError {
 const maxCauses = 4;
 
 /**
- * Reads an error that a package threw. Returns undefined for values that are not errors, because
- * they are errors of the provider.
+ * Reads an error that a package threw. Returns undefined for a value that is not an Error object.
+ * Such a value is the provider's own error, which the package passed on.
  */
 function readThrownError(error: unknown, causes: number = maxCauses): ThrownError | undefined {
   if (!isError(error)) return undefined;

@@ -107,9 +107,9 @@ interface WholeCall {
 }
 
 /**
- * A call for the client while it streams. It is committed only at the end of the response, because
- * packages also report the incomplete calls of a stream that was cut off, before they report the
- * cut.
+ * A call for the client while it streams. It is committed only at the end of the response. The
+ * reason is that packages also report the incomplete calls of a stream that was cut off, before
+ * they report the cut.
  */
 class AiSdkToolCall {
   readonly #writer: DeltaWriter;

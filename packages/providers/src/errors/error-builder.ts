@@ -54,7 +54,7 @@ export class ErrorBuilder {
 
   build(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
     if (thrown instanceof Interrupted) return this.#fromInterruption(thrown.interruption);
-    // After an abort, the request counts as aborted, whatever error followed.
+    // After an abort the error is always `aborted`, even if another error followed.
     if (signal?.aborted) return this.#create('aborted', '', signal.reason);
     if (thrown instanceof WireFault) {
       return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));

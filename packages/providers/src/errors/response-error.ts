@@ -17,8 +17,8 @@ export interface FailedExchange {
 }
 
 /**
- * Returns the error for whatever ended a response. The code that classifies errors is loaded only
- * when it is needed, because most runs have no error. An abort does not need it.
+ * Returns the error for the failure or abort that ended a response. The code that classifies errors
+ * is loaded only when it is needed, because most runs have no error. An abort does not need it.
  */
 export async function responseError(
   exchanged: FailedExchange,

@@ -150,7 +150,7 @@ export class ChatToolCalls {
 
 /**
  * Returns whether a fragment only adds arguments to a call. vLLM can send a name and the first
- * arguments as two entries of one chunk, with the same index.
+ * arguments as two entries of one chunk. Both then have the same index.
  */
 function isOnlyArguments({ index, id, name }: CallFragment, call: ChatToolCall): boolean {
   return index !== undefined && name === undefined && (id === undefined || id === call.id);

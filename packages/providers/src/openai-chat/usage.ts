@@ -49,8 +49,8 @@ function cacheWriteOf(usage: JsonObject): number {
 }
 
 /**
- * Returns the searches and other things that servers bill in addition to tokens, under the names of
- * the servers.
+ * Returns the searches and other things that servers bill in addition to tokens. The keys are the
+ * servers' own names.
  */
 function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefined {
   const named = ['num_sources_used', 'num_search_queries'].flatMap((name) => {

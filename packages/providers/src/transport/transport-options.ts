@@ -34,7 +34,7 @@ export interface TransportOptions {
   readonly sendsTrace?: boolean | undefined;
 }
 
-/** The transport options with all defaults. All requests of a provider share it. */
+/** The transport options with all defaults. All requests of a provider share them. */
 export interface Transport {
   readonly fetch: typeof fetch;
   readonly clock: Clock;

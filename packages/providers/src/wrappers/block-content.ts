@@ -19,7 +19,7 @@ export interface AnswerPiece {
    * a whole value as JSON.
    */
   readonly kind: PartKind;
-  /** The new text. The end of the text before it precedes it. */
+  /** The end of the text that was checked before, followed by the new text. */
   readonly text: string;
   /** The position in `text` at which the new text begins. */
   readonly newFrom: number;

@@ -14,8 +14,8 @@ export function faultIf(isFault: boolean, fault: string): readonly string[] {
 }
 
 /**
- * Returns the faults that no provider accepts: values that are not JSON, lone surrogates, and
- * internal keys of this package.
+ * Returns the faults for which every provider rejects a request: values that are not JSON, lone
+ * surrogates, and internal keys of this package.
  */
 export function documentFaults(body: unknown): readonly string[] {
   return valueFaults(body, '');

@@ -87,7 +87,7 @@ export interface SignedContent {
 interface RawOutcome {
   readonly ends: Ending;
   readonly rawStop: string | undefined;
-  /** The common stop reason of the raw one, before any rule is applied. */
+  /** Millrace's stop reason for the raw one, before any rule is applied. */
   readonly mapped: StopReason;
   readonly calls: readonly ExpectedCall[];
   readonly isRefused: boolean;
