@@ -103,7 +103,7 @@ function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
 }
 
-/** Parses a chat, or a single answer with `-p`. */
+/** Parses the arguments of a chat, or of a single answer with `-p`. */
 function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;

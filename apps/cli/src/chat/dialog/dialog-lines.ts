@@ -8,7 +8,7 @@ import { dialogContent, dialogReason } from './dialog-content.ts';
 import { dialogTitle } from './dialog-title.ts';
 import type { ContentView } from './read-content.ts';
 
-/** How a dialog reacts to keys now. */
+/** How a dialog reacts to the next key. */
 export type DialogReadiness =
   /** The whole request was shown and nobody types, so a key can approve. */
   | 'ready'
