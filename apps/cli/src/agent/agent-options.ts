@@ -74,7 +74,8 @@ const attemptsByErrorKind: Readonly<Record<string, number>> = {
 
 /**
  * The retry options of the agent. Temporary failures are retried for about two minutes. If the
- * provider sends a delay, the agent waits that long, but at most five minutes.
+ * provider asks for a delay, the agent waits that long. If the delay is longer than five minutes,
+ * the agent does not retry.
  */
 export const retryOptions: NonNullable<AgentOptions['retry']> = {
   ...{ maxAttempts: defaultMaxAttempts, attemptsFor: attemptsByErrorKind },

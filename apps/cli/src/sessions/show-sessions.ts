@@ -10,7 +10,10 @@ import {
 import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** Lists the sessions, newest first. With `--all`, those of this folder come before the others. */
+/**
+ * Lists the sessions, newest first. With `--all`, the sessions of this folder come before the
+ * others.
+ */
 export async function listSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
   const all = await listSummaries(log);
@@ -46,7 +49,7 @@ function stateText({ holder, hasWork }: SessionSummary): string {
   return hasWork ? 'not finished' : '';
 }
 
-/** Local time, to the minute. */
+/** Formats a time as local date and time, to the minute. */
 function formatDateTime(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
 }
