@@ -94,7 +94,7 @@ function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
   return [`## ${author?.name ?? headingByKind[kind]}`, ...whole].join('\n\n');
 }
 
-/** Normal stop reasons are not mentioned. */
+/** The notes about unusual stop reasons. Normal ones get no note. */
 const stopNotes: Readonly<Partial<Record<string, string>>> = {
   length: 'cut off at the maximum length',
   aborted: 'stopped',
@@ -131,7 +131,7 @@ function quoted(text: string): string {
   return text.replace(/^/gm, '> ');
 }
 
-/** Uses a fence that is longer than any fence in the text. */
+/** Returns the text as a code block. The fence is longer than any fence in the text. */
 function fenced(text: string, language = ''): string {
   const longest = [...text.matchAll(/`{3,}/g)].reduce(
     (most, [run]) => Math.max(most, run.length),

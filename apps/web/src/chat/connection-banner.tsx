@@ -53,7 +53,8 @@ function Retrying({ connection, onRetryNow }: RetryingProps) {
 }
 
 /**
- * Simulates the browser event for a restored network. All waiting connections then retry at once.
+ * Dispatches the browser event for a restored network, so that all waiting connections retry at
+ * once.
  */
 function retryNow(): void {
   window.dispatchEvent(new Event('online'));
