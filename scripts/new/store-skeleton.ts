@@ -1,6 +1,6 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
-/** A synchronous store behind a log, and the conformance suite. */
+/** Returns the skeleton of a synchronous store for a log, and the conformance suite. */
 export function storeSkeleton(names: Names): Skeleton {
   const folder = `packages/log/src/${names.kebab}`;
   return {
@@ -56,7 +56,9 @@ export class ${pascal}Store implements RecordStore, StoreTransaction {
     return work(this);
   }
 
-  /** Call the listener when another process may have written. This store has no other processes. */
+  /**
+   * Calls the listener when another process may have written. This store has no other processes.
+   */
   watch(): () => void {
     return () => {};
   }

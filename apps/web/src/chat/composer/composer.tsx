@@ -49,6 +49,7 @@ export function Composer(props: ComposerProps) {
   }, [focusKey]);
   const isEmpty = text.trim() === '';
   // When the run state or the draft changes, the error is out of date.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these values trigger the reset
   useEffect(() => setError(undefined), [isRunning, draftKey]);
   const showErrorOf = (work: Promise<void>) =>
     void work.then(
