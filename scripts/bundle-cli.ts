@@ -81,8 +81,8 @@ function ownModules(code: string, id: string): string | undefined {
 
 /**
  * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes
- * that it already has, which loads Node's whole HTTP client. string-width compiles a pattern, which
- * takes 20 ms and is useful only for emoji.
+ * that it already has, which loads Node's whole HTTP client. The package string-width compiles a
+ * pattern for 20 ms, and only emoji need this pattern.
  */
 function quickStart(code: string, id: string): string | undefined {
   if (id.endsWith('/yoga-wasm-base64-esm.js')) {

@@ -1,5 +1,6 @@
-// Runs servers, agents, clients and their store as one program on a virtual clock, network and disk,
-// with faults that a seed decides, and checks the laws: npm run simulate -- --seeds 200.
+// Runs servers, agents, clients and their store as one program, on a virtual clock, network and
+// disk. A seed decides the faults. At the end, the laws are checked: npm run simulate -- --seeds
+// 200.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';

@@ -51,8 +51,8 @@ interface SizeResult {
 }
 
 /**
- * Doubles the size while the next run is expected to be short. The expectation comes from how much
- * slower the last run was than the one before.
+ * Doubles the size while the next run is expected to be short. The expected time is computed from
+ * how much slower the last run was than the one before.
  */
 async function growSize(candidate: Candidate, sized: Sized): Promise<SizeResult> {
   // The first run is cold, so its time would hide how the time grows.

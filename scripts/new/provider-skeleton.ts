@@ -207,8 +207,8 @@ import { ${camel} } from './provider.ts';
 const piecesOf = (text = ''): readonly string[] => text.match(/.{1,5}/gsu) ?? [];
 
 /**
- * Returns the events that the API sends for an answer: reasoning and text in pieces, then the
- * calls, each with its own id, then the end. docs/extend/provider.md describes \`answer\`.
+ * Returns the events that the API sends for an answer. These are reasoning and text in pieces, then
+ * the calls, each with its own id, then the end. docs/extend/provider.md describes \`answer\`.
  */
 function eventsOf(answer: ConformanceAnswer): readonly object[] {
   throw new Error(\`Not written yet: the events of \${piecesOf(answer.text).join('|')}\`);

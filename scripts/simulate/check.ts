@@ -91,7 +91,7 @@ function checkAnswers(
   }
 }
 
-/** Checks that the row of a task has a failed status only if the log also says so. */
+/** Checks that the row of a task has a failed status only if the last run in the log failed. */
 function checkRow({ world, rows }: Cluster, task: string, records: readonly LogRecord[]): void {
   const status = rows.state.get('tasks')?.get(task)?.data['status'];
   const finished = records.flatMap(({ fact }) => (fact?.type === 'run_finished' ? [fact] : []));

@@ -3,7 +3,7 @@ import type { SessionRow } from '@millrace/log/store';
 import type { Machine, World } from '../world.ts';
 import type { StoreState } from './store-state.ts';
 
-/** What the simulation knows about a lease: who took it, and the true time of its last renewal. */
+/** A lease in the view of the simulation: who took it, and the true time of its last renewal. */
 interface KnownLease {
   readonly machine: Machine;
   readonly start: number;

@@ -37,7 +37,7 @@ export async function readJsonFile(
 }
 
 /**
- * Returns what to do about a syntax error. It knows the usual mistakes: comments and trailing
+ * Returns advice about a syntax error. It recognizes the usual mistakes: comments and trailing
  * commas.
  */
 function syntaxHint(text: string, position: number): string {

@@ -33,7 +33,7 @@ export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlac
 async function cleanSearchPath(searchPath: string, cwd: string, home: string): Promise<string> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
   const roots = await bothPaths(root);
-  // If the project contains the home folder, it is a folder of the user.
+  // A project that contains the home folder belongs to the user, so its PATH entries are kept.
   const isOwn = (await bothPaths(home)).some((one) => isInAny(one, roots));
   const checked = searchPath.split(delimiter).map(async (entry) => {
     if (!isAbsolute(entry)) return [];

@@ -24,7 +24,8 @@ export function writeStored(storage: () => Storage, key: string, value: string |
 export const sharedStorage = (): Storage => localStorage;
 export const tabStorage = (): Storage => sessionStorage;
 
-// This file imports nothing, because the token is needed before the rest of the page is evaluated.
+// Returns the token of this tab, or an empty string. This file imports nothing, because the token
+// is needed before the rest of the page is evaluated.
 export function readToken(): string {
   const token = readStored(tabStorage, 'token') ?? '';
   // A token that cannot be sent would break every request, even the one that makes the server ask

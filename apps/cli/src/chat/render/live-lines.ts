@@ -114,8 +114,8 @@ interface FoldedCalls {
 const maxIdleCalls = 3;
 
 /**
- * If there are many calls, replaces the waiting and the finished ones by a line that counts them.
- * Finished calls here are not printed yet.
+ * Replaces the waiting and the finished calls by one line with their number, if there are many.
+ * These finished calls are not printed yet.
  */
 export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
   const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));

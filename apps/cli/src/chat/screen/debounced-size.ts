@@ -13,8 +13,8 @@ interface DebouncedSizeOptions {
 }
 
 /**
- * The time without a change after which a size counts as final. tmux reports a size four times a
- * second, so this is longer than 250 ms.
+ * How long the size must stay the same before it counts as final. It is longer than 250 ms, because
+ * tmux reports a size four times a second.
  */
 const settleMs = 300;
 

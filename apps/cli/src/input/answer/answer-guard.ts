@@ -38,7 +38,7 @@ interface HeldAnswer {
 }
 
 /**
- * Decides whether a key may answer a question. Only a single key press is an answer: no other key
+ * Decides whether a key may answer a question. Only a single key press is an answer. No other key
  * may arrive in the same read, in the quiet period before it, or shortly after it.
  */
 export class AnswerGuard {

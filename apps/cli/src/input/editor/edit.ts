@@ -111,8 +111,8 @@ function offsetOf(state: EditorState, name: Target): number {
 }
 
 /**
- * Returns the range that a kill removes. If the cursor is already at the target, it is one newline:
- * the next one at the end of a line, the previous one at the start of a line.
+ * Returns the range that a kill removes. If the cursor is already at the end of its line, the range
+ * is the next newline. If it is already at the start, the range is the previous newline.
  */
 function killRange(state: EditorState, name: Target): readonly [number, number] {
   const [start, end] = rangeTo(state, name);

@@ -3,7 +3,7 @@ import { controlCharacter, printable } from '../cells/printable.ts';
 
 /**
  * Text that is safe to write to a terminal. Text from models, tools, providers, files and servers
- * can contain sequences that control a terminal: they set the clipboard or the title, move the
+ * can contain sequences that control a terminal. They set the clipboard or the title, move the
  * cursor, or hide text. This module replaces each such character with a visible one.
  *
  * A plain string is never trusted. Only a `TerminalText` can contain escape sequences, and only
