@@ -90,7 +90,7 @@ import { countIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 
-/** The stop reasons of the API, in our terms. */
+/** The stop reasons of the API, and the stop reasons of Millrace that they become. */
 const stopReasons = { stop: 'stop', length: 'length', tool_calls: 'tool_use' } as const;
 
 /** Reads one response. It gets the messages of the response and writes deltas. */

@@ -51,7 +51,7 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 
 /** Stores rows and records in ${kebab}. \`storage/record-store.ts\` describes each method. */
 export class ${pascal}Store implements RecordStore, StoreTransaction {
-  /** Runs the work in a transaction. If it throws, nothing of it may be stored. */
+  /** Runs the work in a transaction. If the work throws, nothing of it may be stored. */
   transact<T>(work: (tx: StoreTransaction) => T): T {
     return work(this);
   }

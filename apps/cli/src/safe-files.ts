@@ -28,8 +28,8 @@ interface FileBytes {
 /**
  * Reads the start of a file that an untrusted person may have created. It never waits for a FIFO.
  * Opening a FIFO would block a thread, and then even `process.exit` would wait for that thread.
- * Throws a `FileError` if the file is too large or not a regular file. Otherwise throws the error
- * of the system.
+ * Throws a `FileError` if the file is too large or not a regular file. If the file cannot be opened
+ * or read, throws the error of the system.
  */
 export async function readFileSafely(
   path: string,

@@ -156,7 +156,7 @@ class MirroredStore extends ModelStore implements RecordStore {
       this.#onCommit();
       return result;
     } catch (error) {
-      // The disk crashes the machine and does not store the state either.
+      // After a rollback, `commit` crashes the machine and does not store the state either.
       if (isRolledBack) this.#disk.commit(this.#machine, draft.result);
       throw error;
     }

@@ -90,7 +90,10 @@ function findTopic(word: string | undefined): HelpTopic | undefined {
   throw new UsageError(`There is no such help topic. Topics: ${topics.join(', ')}`);
 }
 
-/** Rejects flags that the command would ignore, because the user relies on them. */
+/**
+ * Throws for a flag that the command would ignore, because the user expects the flag to have an
+ * effect.
+ */
 function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   const misplaced = flags.find(({ name }) => !getFlag(name).owners.includes(owner));
   if (misplaced === undefined) return;

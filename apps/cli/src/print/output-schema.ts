@@ -5,7 +5,7 @@ import { isMillraceError, type JsonObject, type JsonValue, parseJson } from '@mi
 import { readText } from '../config/json-file.ts';
 import { UsageError } from '../contract/errors.ts';
 
-/** A Standard Schema, as agents take it. */
+/** The type of `AgentOptions.output`: a Standard Schema. */
 type OutputSchema = NonNullable<AgentOptions['output']>;
 
 /** Reads the JSON schema for the answer from a file. Throws a `UsageError` if it cannot be used. */

@@ -8,7 +8,7 @@ import './connection-banner.css';
 export interface ConnectionBannerProps {
   readonly connection: Connection;
   readonly onReconnect: () => void;
-  /** Retries immediately. Default: retries all waiting connections of the page. */
+  /** Called to retry immediately. Default: retries all waiting connections of the page. */
   readonly onRetryNow?: (() => void) | undefined;
 }
 

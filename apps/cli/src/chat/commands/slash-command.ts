@@ -37,7 +37,7 @@ export interface SlashCommand {
   /** The argument, as /help shows it. */
   readonly argument?: string | undefined;
   readonly description: string;
-  /** The command is refused during a run. Default: false. */
+  /** If true, the command is refused during a run. Default: false. */
   readonly onlyWhenIdle?: boolean | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;
   run(context: CommandContext, argument: string): Promise<void> | void;

@@ -166,7 +166,7 @@ export class ApprovalAnswers {
     this.#confirm = { approvalKey: approvalKey(approval), dialog, openedBy: keys, onYes };
   }
 
-  /** Approves in the open second step. */
+  /** Gives the answer that approves in the open second step. */
   confirm(): void {
     const open = this.#confirm;
     this.#confirm = undefined;

@@ -115,7 +115,9 @@ function linkedFile({ isLinked, file }: ChangePreview): string | undefined {
   return isLinked ? file : undefined;
 }
 
-/** Returns the real path of the file if the given path does not name it. */
+/**
+ * Returns the real path of the file, if the path in the call leads to another place through a link.
+ */
 function linkTarget(path: string, judged: string | undefined): string | undefined {
   if (judged === undefined || judged === '') return undefined;
   const named = normalize(path).replace(/(?<=.)\/$/, '');

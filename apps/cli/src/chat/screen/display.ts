@@ -80,7 +80,7 @@ export class Display {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Draws soon, because something may have changed. */
+  /** Requests a frame, because something may have changed. The frame rate is limited. */
   requestDraw(): void {
     this.#frames.request();
   }

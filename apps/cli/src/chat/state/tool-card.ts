@@ -17,10 +17,7 @@ export function isOver({ phase }: ToolCard): boolean {
   return !['writing', 'ready', 'asking', 'running'].includes(phase);
 }
 
-/**
- * Adds a result to a card. It does not end a running call; the event of its end follows and does
- * so.
- */
+/** Adds a result to a card. A running call stays running until the event of its end arrives. */
 export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
   const length = printedLength(value) ?? text.length;
   const result = { text: headAndTail(text), length, value };

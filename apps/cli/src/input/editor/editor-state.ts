@@ -11,10 +11,7 @@ export interface Fold {
 
 /** Text that can contain folds. */
 export interface FoldedText {
-  /**
-   * The full text. This text is sent. Lines end in `
-   * `.
-   */
+  /** The full text. This text is sent. Lines end in `\n`. */
   readonly text: string;
   /** The folds in ascending order, without overlaps. No fold is empty. */
   readonly folds: readonly Fold[];
@@ -117,8 +114,7 @@ export type Target =
 export type EditAction =
   /**
    * Inserts typed text. Typed letters are joined, so that each word is one undo step. A newline is
-   * `
-   * `.
+   * `\n`.
    */
   | { readonly type: 'insert'; readonly text: string }
   /** Inserts a paste as one undo step. A long paste is folded. */

@@ -58,8 +58,8 @@ export function gapAround(
 const controls = /(?![\t\n])\p{Cc}/gu;
 
 /**
- * Cleans a text for the prompt. Lines end in `
- * `. Terminal control sequences and lone surrogates are removed.
+ * Cleans a text for the prompt. Lines end in `\n`. Terminal control sequences and lone surrogates
+ * are removed.
  */
 export function plainText(text: string): string {
   const lines = stripVTControlCharacters(text).replaceAll(/\r\n?|[\u2028\u2029\u0085]/g, '\n');

@@ -101,7 +101,7 @@ export function offsetAt({ atoms, end, isWrapped }: Row, column: number): number
     left += atom.width;
     if (left > column) return atom.start;
   }
-  // The end of a wrapped row belongs to the next row.
+  // In a wrapped row, the end is not a valid position, because it belongs to the next row.
   return isWrapped ? (atoms.at(-1)?.start ?? end) : end;
 }
 

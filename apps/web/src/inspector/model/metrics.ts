@@ -89,7 +89,7 @@ export class MetricsCollector {
   }
 }
 
-/** A value that applies to a period. */
+/** A value and the period to which it applies. */
 export interface Point {
   readonly from: number;
   readonly to: number;
