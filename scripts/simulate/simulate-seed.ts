@@ -165,8 +165,7 @@ class Workload {
         await this.#cluster.world.sleep(machine, this.#random.below(25_000), 'thinks');
         const text = `m${n}-of-${machine.name}-to-${handle.id}`;
         const { offset } = await this.#retry(machine, () => handle.send(text, { key: text }));
-        const ackedAt = this.#cluster.world.now;
-        this.sent.push({ task: handle.id, text, ackedAt, offset });
+        this.sent.push({ task: handle.id, text, offset });
       }
     });
   }

@@ -47,7 +47,7 @@ export class LeaseWatch {
       this.#checkEpoch(session, earlier?.row, row);
       if (row.lease === undefined) this.#leases.delete(session);
       else if (
-        JSON.stringify(earlier?.row.lease) !== JSON.stringify(row.lease) ||
+        earlier?.row.lease?.expiresAt !== row.lease.expiresAt ||
         earlier?.row.epoch !== row.epoch
       )
         this.#track(machine, row);
