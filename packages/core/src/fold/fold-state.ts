@@ -59,8 +59,8 @@ export interface ItemState {
   /** The run that was current when the item started. */
   readonly run: RunId | undefined;
   /**
-   * The time of the record. After the turn is settled, this is the only trace of when the item
-   * streamed.
+   * The time of the record that started the item. After the turn is settled, the records no longer
+   * show when the item streamed.
    */
   readonly startedAt: number | undefined;
   readonly parts: readonly PartSlot[];

@@ -7,7 +7,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** Why a text is refused: it is not JSON, or it exceeds a limit. */
+/** The reason why a text is refused. It is not JSON, or it exceeds a limit. */
 export type JsonFailureCode =
   | 'syntax'
   | 'unexpected_end'

@@ -101,7 +101,7 @@ export interface CommitWhole {
   readonly part: Part;
 }
 
-/** Why a part was retracted. */
+/** The reason why a part was retracted. */
 export type RetractReason = 'aborted' | 'cut' | 'withdrawn' | (string & {});
 
 /** Removes the part, whether it is open or committed. */

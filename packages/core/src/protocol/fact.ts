@@ -105,7 +105,7 @@ export type RunFact =
     }
   | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string };
 
-/** Why a tool call was rejected without running. */
+/** The reason why a tool call was rejected without running. */
 export type RejectionCode = 'invalid' | 'unknown' | 'denied' | 'aborted' | 'cut';
 
 /** Facts about tool calls, approvals and executions. */

@@ -11,9 +11,9 @@ export function toolCallPart(toolCallId: ToolCallId, name: string, input: JsonVa
 }
 
 /**
- * Returns the tool call with its parsed arguments as `input`. Without `input` if the call was cut
- * off or the text is not JSON. Empty text means `{}`, because providers send it for tools without
- * parameters.
+ * Returns the tool call with its parsed arguments as `input`. There is no `input` if the call was
+ * cut off or the text is not JSON. Empty text means `{}`, because providers send it for tools
+ * without parameters.
  */
 export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart {
   const { input: _derived, ...rest } = part;

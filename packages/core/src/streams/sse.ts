@@ -6,7 +6,7 @@ export interface Frame {
    */
   readonly id?: string | undefined;
   readonly event?: string | undefined;
-  /** One line of JSON. */
+  /** The data of the event, as one line of JSON. */
   readonly data: string;
 }
 

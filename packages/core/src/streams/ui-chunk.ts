@@ -33,7 +33,7 @@ export type UiChunk =
 
 type TextType<Word extends string> = `text-${Word}` | `reasoning-${Word}`;
 
-/** Why a message ended, in the words of the AI SDK. */
+/** The reason why a message ended, in the words of the AI SDK. */
 export type FinishReason =
   | 'stop'
   | 'length'

@@ -3,7 +3,7 @@
  * Trace Context.
  */
 export interface TraceContext {
-  /** `00-<trace id>-<id of the parent span>-<flags>` */
+  /** The header `traceparent`: `00-<trace id>-<id of the parent span>-<flags>`. */
   readonly traceparent: string;
   /** Data of tracing systems, which Millrace forwards unchanged. */
   readonly tracestate?: string;
@@ -11,7 +11,7 @@ export interface TraceContext {
 
 /** The fields of a `traceparent`. */
 export interface TraceParent {
-  /** 32 hexadecimal digits, not all zero. */
+  /** The id of the trace: 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
   /** The id of the parent span: 16 hexadecimal digits, not all zero. */
   readonly spanId: string;

@@ -57,7 +57,7 @@ function apiFault(thrown: ThrownError): unknown {
     const report = errorReportInData(data) ?? errorReportOfText(body || message);
     return new WireFault(report);
   }
-  // `body` is undefined if the package did not keep it. An empty body is text.
+  // `body` is undefined only if the package did not keep the body. An empty body is read as text.
   return new WireFault(body === undefined ? errorReportOfData(thrown) : errorReportOfText(body));
 }
 
@@ -284,7 +284,8 @@ export function toHeaders(given: unknown): Headers {
     try {
       if (typeof value === 'string') headers.set(name, value);
     } catch {
-      // Headers of Node rejects names and values that other transports accept.
+      // The class `Headers` of Node rejects names and values that other transports accept. They are
+      // skipped.
     }
   }
   return headers;

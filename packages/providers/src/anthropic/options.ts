@@ -76,7 +76,7 @@ export interface ModelTraits {
    * cannot think.
    */
   readonly thinking: 'adaptive' | 'budget' | 'none';
-  /** False for models that always think. */
+  /** Whether the model can answer without thinking. */
   readonly canStopThinking: boolean;
   /** Whether the model accepts `temperature` and `top_p`. */
   readonly takesTemperature: boolean;

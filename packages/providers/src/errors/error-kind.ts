@@ -26,7 +26,7 @@ const kindByStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
   [422, 'invalid_request'],
   [424, 'server'],
   [429, 'rate_limit'],
-  // Groq has no capacity for requests of the flexible tier.
+  // Groq sends status 498 if it has no capacity for requests of the flexible tier.
   [498, 'overloaded'],
   [503, 'overloaded'],
   [529, 'overloaded'],

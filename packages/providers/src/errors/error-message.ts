@@ -1,6 +1,6 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** For each kind, what happened and what the user can do. */
+/** Two texts for each kind: what happened, and what the user can do. */
 const phrases: { readonly [Kind in ProviderErrorKind]: readonly [what: string, way: string] } = {
   invalid_request: ['did not accept the request', 'Check the model and the options'],
   context_overflow: [

@@ -210,10 +210,9 @@ class StreamedCall {
 }
 
 /**
- * Recognizes calls that the API sends again in a later event, without their signature. A new call
- * can have equal arguments.
- * A call with an id repeats an earlier call with the same id. Without ids, an event repeats an
- * earlier event if it has exactly the same calls.
+ * Recognizes calls that the API sends again in a later event, without their signature. They must be
+ * distinguished from new calls with equal arguments. A call with an id repeats an earlier call with
+ * the same id. Without ids, an event repeats an earlier event if it has exactly the same calls.
  */
 class RepeatedCalls {
   /** The calls of each event with a signature, as JSON. An entry is removed when it is repeated. */

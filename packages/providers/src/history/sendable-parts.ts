@@ -22,8 +22,8 @@ function isOwn(state: ProviderState | undefined, owner: StateOwner): boolean {
 
 /**
  * Returns the part without the state of other providers. Returns undefined for reasoning and hosted
- * tool blocks of another provider, because only that provider can read them. Returns undefined for
- * such parts also if they were cut off, because they have no signature.
+ * tool blocks of another provider, because only that provider can read them. Such parts are also
+ * left out if they were cut off, because they have no signature.
  */
 export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | undefined {
   const own = isOwn(part.providerState, owner);

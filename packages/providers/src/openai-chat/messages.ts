@@ -48,7 +48,10 @@ function asParts(message: JsonObject): JsonObject {
   return isText ? { ...message, content: [{ type: 'text', text: content }] } : message;
 }
 
-/** Puts a mark before each end, on the last message that can have one. */
+/**
+ * Adds marks. `ends` contains positions between messages. For each position, the last message
+ * before it that can have a mark gets one.
+ */
 function withMarks(
   messages: readonly JsonObject[],
   ends: readonly number[],

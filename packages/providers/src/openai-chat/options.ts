@@ -54,7 +54,7 @@ export interface ChatDialect extends Endpoint {
   readonly hasDeveloperRole: boolean;
   /** How to request reasoning. */
   readonly reasoningEffort: ReasoningEffortStyle;
-  /** Which reasoning requests send back. */
+  /** The reasoning that requests send back. */
   readonly echoReasoning: ReasoningEchoStyle;
   /** The tool call ids that the server accepts. */
   readonly ids: ToolCallIdRule;
@@ -114,7 +114,7 @@ export type ReasoningEffortStyle =
   | 'none';
 
 /**
- * Which reasoning requests send back.
+ * The reasoning that requests send back.
  *
  * - `none`: none.
  * - `field`: all, in the field in which it arrived.

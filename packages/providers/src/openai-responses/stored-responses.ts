@@ -19,7 +19,7 @@ interface Continuation {
 const maxResponses = 1000;
 
 /**
- * Keeps which inputs the provider has stored, so that a request sends only new items. If the
+ * Records which inputs the provider has stored, so that a request sends only new items. If the
  * history was changed since then, it does not match and is sent as a whole.
  */
 export class StoredResponses {

@@ -29,8 +29,7 @@ export function limitConcurrency(provider: Provider, options: ConcurrencyOptions
     provider,
     waitForPlace(provider.id, createSemaphore(provider.id, options)),
   );
-  // `describe` stays the same, because the limit changes when a request is sent, but not its
-  // content.
+  // The limit only delays requests and does not change their content, so `describe` stays the same.
   return { ...limited, ...(describe && { describe }) };
 }
 

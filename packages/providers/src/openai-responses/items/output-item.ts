@@ -20,8 +20,8 @@ export interface ItemContext extends ReaderContext {
 }
 
 /**
- * The reasoning that led to an item. The provider rejects one without the other, so the item stores
- * this reference.
+ * The reasoning that led to an item. The provider rejects the item without this reasoning, and the
+ * reasoning without the item. The item therefore stores this reference.
  */
 export interface ReasoningOrigin {
   readonly reasoning: { readonly id: string | undefined } | undefined;

@@ -134,8 +134,9 @@ export class OutputItems {
   }
 
   /**
-   * Converts calls of undeclared custom tools that the provider has run. The model waits for calls
-   * of the client. If a message follows such a call, the provider has run it.
+   * Converts calls of undeclared custom tools to hosted items, if the provider has run them. The
+   * model waits for the results of the client's calls. If a message follows a call, the provider
+   * has therefore run that call.
    */
   #releaseServerCalls(): void {
     const { all } = this.#index;

@@ -97,7 +97,8 @@ export class CallItem extends OutputItem {
 
   override close(item: JsonObject): void {
     this.setWhole(inputOf(item, this.type));
-    // If the end of the item does not clear up the input, the final output can still contain it.
+    // If it is still unclear which input belongs to this call, the final output can contain the
+    // input.
     if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
     else super.close(item);
   }
