@@ -8,7 +8,7 @@ export interface DropOptions {
   readonly keepAnswers?: number | undefined;
 }
 
-/** Removes reasoning from all but the last answers. */
+/** Returns a filter that removes reasoning from all but the last answers. */
 export function dropReasoning(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropReasoning', options, { keepAnswers: true });
   const { keepAnswers = 1 } = options;
@@ -18,7 +18,9 @@ export function dropReasoning(options: DropOptions = {}): ContextFilter {
     );
 }
 
-/** Shortens failed tool results to "It failed." in all but the last answers. */
+/**
+ * Returns a filter that shortens failed tool results to "It failed.", except those of the last answers.
+ */
 export function dropFailedResults(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropFailedResults', options, { keepAnswers: true });
   const { keepAnswers = 1 } = options;

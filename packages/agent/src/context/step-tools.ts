@@ -4,7 +4,9 @@ import type { Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import { contextItems } from './build-request.ts';
 
-/** The tools of an agent in a turn, by name. */
+/**
+ * Returns the tools of an agent in a turn, by name: its fixed tools and those that its functions return.
+ */
 export async function resolveTools(
   active: Settings,
   turn: number,
@@ -23,7 +25,7 @@ export async function resolveTools(
   return tools;
 }
 
-/** Checks what a function returned, because user code may return anything. */
+/** Validates the return value of one of the agent's functions, because user code may return anything. */
 function readTools(returned: unknown): readonly Tool[] {
   const isTool = (tool: Partial<Tool> | null) =>
     typeof tool?.name === 'string' && typeof tool.validate === 'function';
