@@ -9,7 +9,7 @@ import { askedCalls } from '../state/turn-calls.ts';
 import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep } from './open-step.ts';
 
-/** Options of `hearStep`. */
+/** Options of `commandStep`. */
 export interface CommandStepOptions extends HeldSession {
   /**
    * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
@@ -18,7 +18,7 @@ export interface CommandStepOptions extends HeldSession {
   readonly createdAt?: number | undefined;
 }
 
-/** The result of `hearStep`. */
+/** The result of `commandStep`. */
 export interface CommandStepResult {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
@@ -54,10 +54,11 @@ export async function commandStep(
 export interface SubmitStepOptions {
   readonly session: SessionId;
   /**
-   * The command as JSON: `{ type: 'message', when: 'steer', items }`, `{ type: 'abort', reason }` …
+   * The command as JSON, for example `{ type: 'message', when: 'steer', items }` or `{ type: 'abort',
+   * reason }`.
    */
   readonly command: JsonObject;
-  /** Idempotency key: a repeated command has no effect. */
+  /** Idempotency key. A command with a key that was used before has no effect. */
   readonly key: string;
   /**
    * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
