@@ -31,7 +31,7 @@ export interface Workspace {
   /**
    * Returns the workspace for one approved call. All its methods fail with the code `changed` if the path
    * does not lead to this real path. Tools pass `ToolContext.judged`. If it is undefined, the path was
-   * not judged, and the same workspace is returned.
+   * not judged, and the result has no further restriction.
    */
   boundTo(judged: string | undefined): Workspace;
   /**
@@ -45,7 +45,10 @@ export interface Workspace {
   list(path: string, maxEntries: number): Promise<FolderListing>;
   /** Creates or replaces a file atomically, and creates missing folders. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteResult>;
-  /** Deletes a regular file. Does not follow a link at the end of the path to a protected file. */
+  /**
+   * Deletes a regular file. If the path is a link, its target is deleted. Fails if a link leads to a
+   * protected file.
+   */
   remove(path: string, options?: Pick<WriteOptions, 'signal'>): Promise<ResolvedPath>;
   /**
    * Changes a file based on its current content. Changes of one file in this process run one after the
