@@ -81,8 +81,8 @@ export interface AgentOptions<
   /** Called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /**
-   * Decides whether a call may run. Default: all calls may run, except those for which the provider
-   * requires an approval. For these, the run asks the user.
+   * Decides whether a call may run. Default: a call may run, unless the provider requires an approval. In
+   * that case the run asks the user.
    */
   readonly approve?:
     | ((

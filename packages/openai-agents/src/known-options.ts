@@ -7,7 +7,8 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
  * Workflows use this function too. Their sandbox cannot load `@millrace/agent`, so the error is not an
  * `AgentError`.
  *
- * @example assertKnownOptions('runAgent', options, { session: true, input: true });
+ * @example
+ * assertKnownOptions('runAgent', options, { session: true, input: true });
  */
 export function assertKnownOptions<Options extends object>(
   /** The name of the function that takes the options. */

@@ -3,7 +3,8 @@
  * behind the promise may ignore the signal. Its later result is then dropped. The listener is removed
  * when the promise settles, so a long-lived signal does not collect listeners.
  *
- * @example const answer = await abortable(askPerson(question), signal);
+ * @example
+ * const answer = await abortable(askPerson(question), signal);
  */
 export async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

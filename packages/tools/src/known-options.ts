@@ -5,7 +5,8 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
  * Throws `bad_option` if the options are not an object, or have an unknown name. Without this check, a
  * misspelt option could turn a limit or the sandbox off.
  *
- * @example assertKnownOptions('createWorkspace', options, { root: true });
+ * @example
+ * assertKnownOptions('createWorkspace', options, { root: true });
  */
 export function assertKnownOptions<Options extends object>(
   /** The name of the function that takes the options. */

@@ -79,9 +79,8 @@ export class CallRunner {
   }
 
   /**
-   * Starts the call at once if its tool has no effects, although the response still streams. Called when
-   * a call is complete. Does nothing if guardrails have to check the response, or if the policy does not
-   * allow the call.
+   * Starts the call while the response still streams, if its tool has no effects and the policy allows
+   * it. Does nothing if guardrails have to check the response.
    */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const tools = this.#tools;
@@ -110,8 +109,7 @@ export class CallRunner {
   }
 
   /**
-   * True if the log has the end of the response with its calls. The results of tools that started early
-   * then count.
+   * True if the log has the end of the response, so that the results of tools that started early count.
    */
   get #hasResponseEnded(): boolean {
     const { turn } = this.#context.journal.loop;
@@ -145,8 +143,8 @@ export class CallRunner {
   }
 
   /**
-   * Gives each call its result. Resolves with `answered`, or with `parked` if the calls without a result
-   * wait only for the user. It also resolves when the run stops.
+   * Gives each call its result. Resolves with `answered`, or with `parked` if all other calls wait for
+   * the user.
    */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
@@ -306,7 +304,9 @@ export class CallRunner {
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
-  /** True if an answer could be about another call: a call with the same id, or a call of a sub-agent. */
+  /**
+   * True if an answer could be about another call. That call has the same id, or belongs to a sub-agent.
+   */
   #isRepeated(call: ToolCallPart): boolean {
     const { toolCallId } = call;
     const { isAsked = false, question } = this.#questionState(call) ?? {};
@@ -315,19 +315,19 @@ export class CallRunner {
     return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
-  /** The state of a call according to the log. */
+  /** Returns the state of a call according to the log. */
   #callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
-  /** The input that a guardrail gave to the call, if any. */
+  /** Returns the input that a guardrail gave to the call, if any. */
   #changeOf(call: ToolCallPart): CallState['changed'] {
     return this.#callState(call)?.changed;
   }
 
   /**
    * Returns the id of the question about the call. If a guardrail changed the input, the question has its
-   * own id, because an answer under the id of the call was about the old input.
+   * own id. An answer under the id of the call was about the old input.
    */
   #questionId(call: ToolCallPart): ToolCallId {
     return this.#changeOf(call) === undefined ? call.toolCallId : changedCallId(call);
@@ -342,7 +342,7 @@ export class CallRunner {
   }
 
   /**
-   * Returns the input that replaces the model's input: the input of the user, or else that of a
+   * Returns the input that replaces the model's input. It is the user's input, or else that of a
    * guardrail.
    */
   #changedInput(call: ToolCallPart): JsonValue | undefined {
@@ -366,10 +366,7 @@ export class CallRunner {
     return running;
   }
 
-  /**
-   * Runs the call when the limiter has a free place. It checks the state again, because an abort or an
-   * answer may have arrived while the call was queued.
-   */
+  /** Runs the call when the limiter has a free place. An abort or an answer may have arrived before. */
   async #execute(waiting: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
@@ -387,7 +384,7 @@ export class CallRunner {
     };
     this.#parked.delete(call.toolCallId);
     let answered = '';
-    // After an abort no execution starts, even if the abort is not yet on the log.
+    // After an abort no execution starts, even if the abort is not on the log yet.
     for (let tried = 0; !this.#isOver; ) {
       const slots = this.#slots.reserve([...before, call]);
       const outcome = await executeOnce(ready, slots, tried < tool.retries, options);

@@ -23,7 +23,7 @@ export class ResultSlots {
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
-  /** If `itemId` is given, the open parts of that item are continued. */
+  /** Continues the open parts of the item `itemId`, if it is given. */
   constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined, state: FoldState) {
     this.#at = at;
     this.#ids = ids;

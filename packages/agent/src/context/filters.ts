@@ -19,7 +19,8 @@ export function dropReasoning(options: DropOptions = {}): ContextFilter {
 }
 
 /**
- * Returns a filter that shortens failed tool results to "It failed.", except those of the last answers.
+ * Returns a filter that shortens failed tool results to "It failed.". The results of the last answers do
+ * not change.
  */
 export function dropFailedResults(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropFailedResults', options, { keepAnswers: true });

@@ -5,7 +5,8 @@ import type { Tool } from '../contract/tool.ts';
 import { contextItems } from './build-request.ts';
 
 /**
- * Returns the tools of an agent in a turn, by name: its fixed tools and those that its functions return.
+ * Returns the tools of an agent in a turn, by name. They are its fixed tools, and the tools that its
+ * functions return.
  */
 export async function resolveTools(
   active: Settings,

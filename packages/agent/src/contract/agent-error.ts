@@ -28,7 +28,7 @@ export type AgentErrorCode =
   | 'left'
   /** The storage of the log is full. `place.through` is the last offset that is stored. */
   | 'storage_full'
-  /** A bug in the loop: it makes no progress. */
+  /** The loop makes no progress, because of a bug. */
   | 'stuck'
   /** The session cannot be replayed, because some of its deltas were removed. */
   | 'not_replayable'

@@ -64,17 +64,17 @@ export interface AgentRunOptions {
 export interface ForkedRunOptions {
   /** The id of the fork. Default: a new session id. */
   readonly into?: string | undefined;
-  /** As in `AgentRunOptions`. */
+  /** Aborts the run. See `signal` of `AgentRunOptions`. */
   readonly signal?: AbortSignal | undefined;
-  /** As in `AgentRunOptions`. */
+  /** Stops the run without ending it. See `leave` of `AgentRunOptions`. */
   readonly leave?: AbortSignal | undefined;
-  /** As in `AgentRunOptions`. */
+  /** The trace that the run belongs to. See `trace` of `AgentRunOptions`. */
   readonly trace?: TraceContext | undefined;
-  /** As in `AgentRunOptions`. */
+  /** Further observers of the run. See `observers` of `AgentRunOptions`. */
   readonly observers?: readonly Observer[] | undefined;
 }
 
-/** An agent: settings with which sessions can run. Create it with `createAgent`. */
+/** An agent, which can run sessions. Create it with `createAgent`. */
 export interface Agent<
   Value = unknown,
   Tools extends TypedTool = TypedTool,
@@ -108,8 +108,8 @@ export interface Agent<
     options?: ApproveOptions<InputOfCall<Call>>,
   ): Promise<void>;
   /**
-   * Denies a call that waits for approval. The arguments and errors are those of `approve`. The model
-   * gets an error result.
+   * Denies a call that waits for approval. Takes the same arguments and rejects with the same errors as
+   * `approve`. The model gets an error result.
    */
   deny(
     session: string,
@@ -139,7 +139,7 @@ export interface Agent<
   pendingToolCalls(session: string): Promise<readonly PendingToolCall<Tools>[]>;
   /**
    * Answers again, in a fork of the session. By default, the fork ends with the last user input. With
-   * `item`, the fork ends before that item.
+   * `item`, it ends before that item, or before the turn that contains the item.
    */
   regenerate(
     session: string,

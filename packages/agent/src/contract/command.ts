@@ -74,8 +74,8 @@ export type Decision =
       readonly input?: JsonValue | undefined;
       readonly by?: string | undefined;
       /**
-       * Also allows other calls with the same rule, until this time (milliseconds since 1970) or until
-       * the session ends.
+       * The time until which other calls with the same rule are allowed too, in milliseconds since 1970.
+       * `session` means until the session ends. Default: only this call is allowed.
        */
       readonly until?: number | 'session' | undefined;
     }

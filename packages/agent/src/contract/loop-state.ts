@@ -14,8 +14,8 @@ import type { QueuedCommand } from './command.ts';
 import type { BlockedBy } from './run.ts';
 
 /**
- * The state of the loop: everything that the loop needs to know about a session, except its items. It is
- * a fold of the log.
+ * The state of the loop. It has everything that the loop needs to know about a session, except its items.
+ * It is a fold of the log.
  */
 export interface LoopState {
   readonly run: RunState | undefined;
@@ -46,7 +46,7 @@ export interface LoopState {
   readonly inputs: InputVerdicts;
   /** The guardrail that stopped this run. */
   readonly blockedBy: BlockedBy | undefined;
-  /** The standing approvals: each rule, and the time until which it is allowed. */
+  /** The standing approvals, as rules with the time until which each is allowed. */
   readonly standingApprovals: ReadonlyMap<string, number>;
   /** The queued commands, in order. */
   readonly commands: readonly QueuedCommand[];

@@ -25,7 +25,7 @@ export interface ReplayOptions {
 /** The result of a replay. */
 export interface ReplayResult {
   readonly session: SessionId;
-  /** The replayed records: all records of the session, or those before the divergence. */
+  /** The replayed records. They are all records of the session, or the records before the divergence. */
   readonly records: readonly LogRecord[];
   /** The folded state of the replayed records. */
   readonly state: FoldState;

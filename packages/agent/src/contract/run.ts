@@ -20,9 +20,9 @@ import type {
 } from './typed-tools.ts';
 
 /**
- * The result of a run. A failed or aborted run has a result too. `reason` narrows the type: with `stop`
- * the result has the `value` of the `output` schema, with `error` it has an `error`, and with `blocked`
- * the `guardrail` that stopped the run.
+ * The result of a run. A failed or aborted run has a result too. `reason` narrows the type. With `stop`,
+ * the result has the `value` of the `output` schema. With `error`, it has an `error`. With `blocked`, it
+ * has the `guardrail` that stopped the run.
  */
 export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
   | FinishedResult<Value, Tools>
@@ -32,7 +32,7 @@ export type RunResult<Value = unknown, Tools extends TypedTool = TypedTool> =
 
 interface ResultFields<Tools extends TypedTool> {
   readonly session: SessionId;
-  /** Why the run ended, with details. */
+  /** The reason why the run ended, with details. */
   readonly stop: Stop;
   /** The text of the last answer. */
   readonly text: string;
@@ -44,7 +44,7 @@ interface ResultFields<Tools extends TypedTool> {
   readonly pendingApprovals: readonly PendingApproval<Tools>[];
   /** The calls that a client has to run. Pass them to `agent.provideToolResult`. */
   readonly pendingToolCalls: readonly PendingToolCall<Tools>[];
-  /** Token usage of all attempts, including superseded attempts and those of sub-agents. */
+  /** Token usage of all attempts. Superseded attempts and the attempts of sub-agents are included. */
   readonly usage: Usage;
   /**
    * The same usage for each agent. The first entry is the agent's own usage, with `agent` undefined. The
@@ -114,9 +114,9 @@ export interface ApproveOptions<Input = JsonValue> {
   /** Who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
   /**
-   * Also allows other calls with the same `rule`, until this time (milliseconds since 1970) or until the
-   * session ends. It cannot be combined with `input`, because the rule is about the model's input.
-   * Default: this call only.
+   * The time until which other calls with the same `rule` are allowed too, in milliseconds since 1970.
+   * `session` means until the session ends. It cannot be combined with `input`, because the rule is about
+   * the model's input. Default: only this call is allowed.
    */
   readonly until?: number | 'session' | undefined;
 }
@@ -132,7 +132,7 @@ export interface DenyOptions {
   readonly by?: string | undefined;
 }
 
-/** The result of a tool that a client runs: its output, or the error with which it failed. */
+/** The result of a tool that a client runs. It is the output, or the error with which the tool failed. */
 export type ClientToolResult<Output = JsonValue> =
   | {
       /** The output. The `output` schema of the tool must accept it. */
@@ -248,9 +248,9 @@ export interface Run<Value = unknown, Tools extends TypedTool = TypedTool, Live 
   deny(call: string | PendingApproval<Tools>, options?: DenyOptions): Promise<void>;
   /**
    * Gives the output of a tool that a client runs, by the id of the call or by an entry of
-   * `pendingToolCalls`. Rejects with `bad_input` if the tool's `output` schema rejects the output, with
-   * `no_such_call` if no such call waits, and with `already_answered` if the call already has another
-   * output.
+   * `pendingToolCalls`. Rejects with `bad_input` if the tool's `output` schema rejects the output.
+   * Rejects with `no_such_call` if no such call waits, and with `already_answered` if the call has
+   * another output.
    */
   provideToolResult<const Call extends string | PendingToolCall<Tools>>(
     call: Call,

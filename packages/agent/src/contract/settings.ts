@@ -20,9 +20,9 @@ export type ApprovalDecision =
        */
       readonly rule?: string | undefined;
       /**
-       * The thing that the policy judged, if it can change before the call runs. An example is the real
-       * path of a file. The tool gets it as `ToolContext.judged` and must refuse to work on anything
-       * else.
+       * The object of the policy's decision, if it can change before the call runs. An example is the
+       * real path of a file. The tool gets this text as `ToolContext.judged` and must refuse to work on
+       * anything else.
        */
       readonly judged?: string | undefined;
     };
@@ -111,7 +111,7 @@ export interface PreparedStep {
   readonly instructions?: string | undefined;
   /** Replaces the items of the request. The transcript does not change. */
   readonly items?: readonly Item[] | undefined;
-  /** Request options that replace those of the agent, such as `toolChoice`. */
+  /** Request options for this step, such as `toolChoice`. They replace the agent's options. */
   readonly request?: RequestOptions | undefined;
 }
 

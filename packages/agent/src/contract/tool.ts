@@ -48,8 +48,7 @@ export interface Tool extends TypedTool {
   /** Maximum number of retries after the tool throws. */
   readonly retries: number;
   /**
-   * True if the tool runs a session of its own, for a sub-agent. The tool gets the session's id as
-   * `child`.
+   * True if the tool runs a separate session, for a sub-agent. The tool gets the session's id as `child`.
    */
   readonly startsSession: boolean;
   /** Set if the tool hands the session off to another agent. That agent takes over after the turn. */
@@ -80,11 +79,11 @@ export interface Tool extends TypedTool {
 export interface ClientSide {
   /** Validates an output. The problem text is written for the client. */
   validate(output: JsonValue): Promise<ValidationResult>;
-  /** Only in replays: returns the recorded result of an execution. */
+  /** Returns the recorded result of an execution. Set only in replays. */
   readonly recorded?: ((execution: ExecutionId) => ToolResultPart | undefined) | undefined;
 }
 
-/** A hand-off: the agent that takes over, and the reason. */
+/** A hand-off, with the agent that takes over and the reason. */
 export interface HandOff {
   /** Returns the agent that takes over. */
   to(): Agent;
@@ -135,9 +134,9 @@ export interface ToolContext<Context = unknown> {
   readonly turn: number;
   readonly toolCallId: ToolCallId;
   /**
-   * Identifies the call: `session`, `turn` and `toolCallId`, joined by `:`. It is the same in each
-   * execution of the call, in every process: after a retry, a crash or an approval. No other call on the
-   * log has the same key. Pass it to services that accept an idempotency key.
+   * Identifies the call. It consists of `session`, `turn` and `toolCallId`, joined by `:`. Every
+   * execution of the call has the same key, in every process, also after a retry, a crash or an approval.
+   * No other call on the log has this key. Pass it to services that accept an idempotency key.
    */
   readonly idempotencyKey: string;
   /** Identifies one execution of the call. A retry has another id. */
@@ -148,9 +147,9 @@ export interface ToolContext<Context = unknown> {
    */
   readonly child: SessionId | undefined;
   /**
-   * The thing that the `approve` policy judged, for example the real path of a file. The user was asked
-   * about the same thing. The tool must refuse to work on anything else. Undefined if the policy returned
-   * none.
+   * The object of the `approve` policy's decision, for example the real path of a file. The user was
+   * asked about the same path. The tool must refuse to work on anything else. Undefined if the policy
+   * returned none.
    */
   readonly judged?: string | undefined;
   /**

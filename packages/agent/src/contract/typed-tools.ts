@@ -16,7 +16,7 @@ export interface ToolTypes {
 export interface TypedTool {
   /** The name of the tool. */
   readonly name: string;
-  /** Only for the compiler. Never set. */
+  /** The types of the tool, only for the compiler. The field is never set. */
   readonly '~types'?: ToolTypes | undefined;
 }
 
@@ -54,7 +54,7 @@ export type PendingApproval<Tools extends TypedTool = TypedTool> = Tools extends
       readonly name: Tools['name'];
       /** The input as the model wrote it. The tool's schema accepts it. */
       readonly input: ToolInput<Tools>;
-      /** Why the policy asks, if it gave a reason. */
+      /** The reason why the policy asks, if it gave one. */
       readonly reason?: string | undefined;
       /** The rule that a standing approval would apply to. */
       readonly rule?: string | undefined;
@@ -68,7 +68,7 @@ export type PendingToolCall<Tools extends TypedTool = TypedTool> = Tools extends
       readonly name: Tools['name'];
       /** The input of the call. The tool's schema accepts it. */
       readonly input: ToolInput<Tools>;
-      /** Only for the compiler. Never set. */
+      /** The type of the output, only for the compiler. The field is never set. */
       readonly '~output'?: ToolValue<Tools>;
     }
   : never;

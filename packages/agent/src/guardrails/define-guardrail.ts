@@ -33,7 +33,13 @@ export function inputGuardrail<Context = unknown>(
  * Defines a guardrail that checks each answer of a model, before its tool calls run. Viewers see the
  * answer while it streams, unless `hold` is true. An answer with the verdict `stop` is retracted.
  *
- * @example const noPrices = outputGuardrail({ name: 'no-prices', hold: true, check: ({ text }) => text.includes('$') ? { verdict: 'stop', reason: 'The answer has a price' } : 'pass', });
+ * @example
+ * const noPrices = outputGuardrail({
+ *   name: 'no-prices',
+ *   hold: true,
+ *   check: ({ text }) =>
+ *     text.includes('$') ? { verdict: 'stop', reason: 'The answer has a price' } : 'pass',
+ * });
  */
 export function outputGuardrail<Context = unknown>(
   options: OutputGuardrailOptions<Context>,
@@ -47,7 +53,12 @@ export function outputGuardrail<Context = unknown>(
  * Defines a guardrail that checks tool calls before they run. If a guardrail changes the input, the
  * result of the call shows the model the new input.
  *
- * @example const smallRefunds = toolGuardrail({ name: 'small-refunds', tools: [refund], check: ({ input }) => (input.amount > 100 ? { verdict: 'ask', reason: 'A large refund' } : 'pass'), });
+ * @example
+ * const smallRefunds = toolGuardrail({
+ *   name: 'small-refunds',
+ *   tools: [refund],
+ *   check: ({ input }) => (input.amount > 100 ? { verdict: 'ask', reason: 'A large refund' } : 'pass'),
+ * });
  */
 export function toolGuardrail<Tools extends Tool = Tool, Context = unknown>(
   options: ToolGuardrailOptions<Tools, Context>,

@@ -277,8 +277,8 @@ export class Guards {
   }
 
   /**
-   * Applies guardrails to an item, one after the other. Each guardrail gets the changes of those before
-   * it.
+   * Applies guardrails to an item, one after the other. Each guardrail gets the changes of the guardrails
+   * before it.
    */
   async #apply(guardrails: readonly Guardrail[], subject: Subject): Promise<GuardOutcome> {
     let facts: GuardrailFact[] = [];

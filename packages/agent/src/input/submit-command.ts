@@ -42,7 +42,8 @@ export interface SubmittedCommand extends SubmitResult {
  * creates the session if it does not exist. Other commands are then refused with `no_such_session`.
  * Throws `bad_command` if the command has an unknown type or field, or lacks a field.
  *
- * @example await submitCommand(log, session, { type: 'abort', reason: 'The user closed the page' });
+ * @example
+ * await submitCommand(log, session, { type: 'abort', reason: 'The user closed the page' });
  */
 export async function submitCommand(
   log: Log,

@@ -20,9 +20,9 @@ import { pendingToolCallsOf } from '../views/run-views.ts';
 import { assertSession } from './submit-command.ts';
 
 /**
- * Submits the output of a tool that a client runs, from any process. Rejects with `bad_input` if the
- * tool's schema does not accept the output, with `no_such_call` if no such call waits, and with
- * `already_answered` if the call has another output. The same output again has no effect.
+ * Submits the output of a tool that a client runs, from any process. The same output again has no effect.
+ * Rejects with `bad_input` if the tool's schema does not accept the output. Rejects with `no_such_call`
+ * if no such call waits, and with `already_answered` if the call has another output.
  */
 export async function submitToolResult(
   log: Log,

@@ -25,9 +25,9 @@ export interface TranscriptObserver {
 }
 
 /**
- * Creates an observer that maintains the transcript of one session: the given session, or the session of
- * the first record that it receives. It starts with the next record. To include earlier items, pass the
- * session's state.
+ * Creates an observer that maintains the transcript of one session. Without an argument, it is the
+ * session of the first record that the observer receives. The transcript starts with the next record. To
+ * include earlier items, pass the session's state.
  */
 export function transcriptObserver(from?: SessionId | FoldState): TranscriptObserver {
   const session = typeof from === 'object' ? from.session : from;

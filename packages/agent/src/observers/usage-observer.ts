@@ -10,7 +10,7 @@ import type { Observer } from '../contract/observer.ts';
 
 /** The totals of `usageObserver`. */
 export interface UsageTotals {
-  /** Usage of all attempts, including superseded attempts and those of sub-agents. */
+  /** Usage of all attempts. Superseded attempts and the attempts of sub-agents are included. */
   readonly usage: Usage;
   /** Number of turns. */
   readonly turns: number;

@@ -9,8 +9,8 @@ interface Timer {
 const quietRounds = 8;
 
 /**
- * The position of a replay: the number of replayed records, and the code that waits for a record. It is
- * also a clock, which advances only when the replay is idle.
+ * The position of a replay. It counts the replayed records, and lets code wait for a record.
+ * It is also a clock, which advances only when the replay is idle.
  */
 export class Playback implements Clock {
   #count = 0;
@@ -86,10 +86,7 @@ export class Playback implements Clock {
   }
 }
 
-/**
- * Globals that run a callback after pending work, faster than a timer. A runtime may have both, one or
- * none of them.
- */
+/** Globals that run a callback after pending work, faster than a timer. Some runtimes have neither. */
 interface OptionalGlobals {
   readonly setImmediate?: (run: () => void) => unknown;
   readonly MessageChannel?: new () => {

@@ -195,7 +195,10 @@ export function recordedDecisions(
   return decisions;
 }
 
-/** Returns the call that a decision is about. The question about a changed input has an id of its own. */
+/**
+ * Returns the call that a decision is about. The question about a changed input has another id than the
+ * call.
+ */
 function decidedCall(toolCallId: ToolCallId, from: AskingAgent | undefined): ToolCallId {
   return from !== undefined && changedCallId(from) === toolCallId ? from.toolCallId : toolCallId;
 }
@@ -245,7 +248,8 @@ function decisionIn(fact: Fact): ApprovalDecision | undefined {
 
 /**
  * Returns the index of the first record of the batch that contains an execution's start record. A tool
- * that starts early opens its result part, and those of earlier calls, in the same batch.
+ * that starts early opens its result part in the same batch. The result parts of earlier calls are opened
+ * there too.
  */
 function batchStart(records: readonly LogRecord[], at: number): number {
   const { fact } = records[at] ?? {};

@@ -11,8 +11,8 @@ import {
 import { loopMetadata } from '../run/output.ts';
 
 /**
- * The part of a recording that one driver wrote: one or more runs. If its process died, the last
- * run is incomplete.
+ * The part of a recording that one driver wrote. It has one or more runs. If the driver's process died,
+ * the last run is incomplete.
  */
 export interface RecordedDrive {
   readonly producer: string;
@@ -107,8 +107,8 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the ids of the run's input items: the items that start before the run's first turn. Items of
- * `message` commands and of the loop are not input items.
+ * Returns the ids of the run's input items. They start before the run's first turn. Items of `message`
+ * commands and of the loop are not input items.
  */
 function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
   const runStart = own.findIndex(({ fact }) => fact?.type === 'run_started');

@@ -158,7 +158,7 @@ function recordedStep(replay: ReplayState, agent: string, turn: number): Resolve
 }
 
 /**
- * Returns the provider for summaries of an agent with `prepareStep`. Its id and model are those of the
+ * Returns the provider for summaries of an agent with `prepareStep`. It has the id and model of the
  * recorded turn, because other turns do not show which providers the agent has.
  */
 function anyProvider(replay: ReplayState): Provider {

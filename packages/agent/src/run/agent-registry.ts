@@ -24,8 +24,8 @@ function notCreatedHere(name: string): AgentError {
 }
 
 /**
- * The agents that may drive a session: the agent that was called, and all agents that hand-offs can
- * reach.
+ * The agents that may drive a session, by name. They are the agent that was called, and all agents that
+ * hand-offs can reach.
  */
 type AgentRegistry = ReadonlyMap<string, Settings>;
 
@@ -47,9 +47,9 @@ export function createRegistry(root: Settings): AgentRegistry {
 }
 
 /**
- * Returns the settings that apply after a hand-off. Instructions, tools and providers are those of the
- * new agent. Log, observers, limits, guardrails, stop conditions and clock stay those of the run. The
- * run's `output` schema also stays, because its caller expects that type.
+ * Returns the settings that apply after a hand-off. Instructions, tools and providers come from the new
+ * agent. Log, observers, limits, guardrails, stop conditions and clock come from the run. The run's
+ * `output` schema also stays, because its caller expects that type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
@@ -62,7 +62,7 @@ function withRunSettings(root: Settings, next: Settings): Settings {
   };
 }
 
-/** Returns the guardrails after a hand-off: those of the run, then those of the new agent. */
+/** Returns the guardrails after a hand-off. The run's guardrails come first, then the new agent's. */
 function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
   const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
   const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));

@@ -29,7 +29,7 @@ export class ChildLink {
     this.#options = options;
   }
 
-  /** Called for each record of the session, including those of earlier processes. */
+  /** Called for each record of the session, including the records of earlier processes. */
   track({ fact, turn, attempt }: LogRecord): void {
     if (fact === undefined) return;
     const key = `${turn}.${attempt}`;

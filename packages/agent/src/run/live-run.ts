@@ -70,15 +70,15 @@ interface LiveRunOptions {
   readonly leave?: AbortSignal | undefined;
   /** The trace of a run that starts here. */
   readonly trace?: TraceContext | undefined;
-  /** Further observers, in addition to those of the agent. */
+  /** Further observers, in addition to the agent's observers. */
   readonly observers?: readonly Observer[] | undefined;
   /** The value that tools and functions of the agent get as `context`. It is not stored on the log. */
   readonly context?: unknown;
   /** The call that this run belongs to, if it is the run of a sub-agent. */
   readonly parent?: ParentCall | undefined;
   /**
-   * If true and the session has an open run between turns, the input joins that run. Otherwise the input
-   * waits for the end of that run.
+   * If true, the input joins an open run that is between turns. Otherwise it waits for the end of that
+   * run.
    */
   readonly joinsOpenRun?: boolean | undefined;
   /** Creates or checks the session before it is opened. */
@@ -88,9 +88,9 @@ interface LiveRunOptions {
 /** How long a run waits for its running calls after the leave signal, in milliseconds. */
 const leaveGraceMs = 2000;
 /**
- * One run, from its first record to its last. It opens the session, recovers interrupted work,
- * starts the run, drives the loop and closes the session. Commands go through the log, like those
- * of other processes.
+ * One run, from its first record to its last. It opens the session, recovers interrupted work, starts the
+ * run, drives the loop and closes the session. Its commands go through the log, like commands of other
+ * processes.
  */
 export class LiveRun implements Run {
   readonly session: SessionId;
@@ -117,10 +117,7 @@ export class LiveRun implements Run {
   /** True if this agent has an `output` schema, or an agent that it can hand off to. */
   #hasOutput = true;
   #onRecord: (record: LogRecord) => void = () => {};
-  /**
-   * Returns true if the run parks while a call waits. It is a function, because a hand-off may change the
-   * active agent.
-   */
+  /** Returns true if the run parks while a call waits. A hand-off may change this. */
   #parks: () => boolean = () => false;
 
   constructor(settings: Settings, options: LiveRunOptions) {
@@ -269,7 +266,7 @@ export class LiveRun implements Run {
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
     this.#watchLeaveSignal(journal, loop);
-    // These aborts were for a run that has ended, or whose process died before it handled them.
+    // These aborts were for an earlier run that has ended, or whose process died.
     const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
       isCallAnswer(command) ? command.toolCallId : [],
@@ -320,8 +317,8 @@ export class LiveRun implements Run {
 
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
-    // `#leaving` aborts first. Sub-agents then leave their sessions for the next process instead of
-    // aborting them.
+    // `#leaving` aborts first, so sub-agents leave their sessions for the next process and do not abort
+    // them.
     abort(this.#leaving);
     abort(this.#stop);
   }
@@ -378,10 +375,7 @@ export class LiveRun implements Run {
     return journal;
   }
 
-  /**
-   * Returns the object that calls the observers, or undefined without observers. The code loads on
-   * demand, because many agents have none.
-   */
+  /** Returns the object that calls the observers, if there are any. The code loads on demand. */
   async #notifier(): Promise<Observers | undefined> {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
@@ -390,10 +384,7 @@ export class LiveRun implements Run {
     return new Observers(observers, { clock, onDiagnostic });
   }
 
-  /**
-   * Connects the run of a sub-agent with its caller. The code loads on demand, because only sub-agents
-   * have a caller.
-   */
+  /** Connects the run of a sub-agent with its caller. The code loads on demand. */
   async #linkWith(parent: ParentCall, journal: () => SessionJournal): Promise<ChildLink> {
     const { ChildLink } = await import('./child-link.ts');
     const { session } = this;
@@ -404,7 +395,7 @@ export class LiveRun implements Run {
 
   /**
    * Recovers the work that a dead driver left open, and writes the start of the run and its input. An
-   * interrupted run continues. If there is new input, the interrupted run is driven to its end first.
+   * interrupted run continues. If there is new input, that run is driven to its end first.
    */
   async #startRun(
     { journal, settings, phase }: RunContext,
@@ -469,8 +460,8 @@ export class LiveRun implements Run {
   }
 
   /**
-   * Aborts the run when the caller's signal aborts. If the signal is already aborted, the run stops
-   * before its first request. Returns a function that removes the listener.
+   * Aborts the run when the caller's signal aborts, even before the first request. Returns a function
+   * that removes the listener.
    */
   async #watchAbortSignal(): Promise<() => void> {
     const { signal } = this.#options;

@@ -32,7 +32,7 @@ interface RunLoopOptions {
 }
 
 /**
- * The loop of a run: decides the next action, performs it, and repeats until the run is finished or
+ * The loop of a run. It decides the next action, performs it, and repeats until the run is finished or
  * parked.
  */
 export class RunLoop {

@@ -18,8 +18,8 @@ interface ConcurrentWork {
 }
 
 /**
- * Requests a turn's response. Each call makes one attempt and handles its failure: retry, fallback
- * or error.
+ * Requests a turn's response. Each call of `attempt` makes one attempt. If it fails, the request is
+ * retried, goes to a fallback provider, or ends with an error.
  */
 export class TurnRequest {
   readonly #context: RunContext;

@@ -172,7 +172,7 @@ async function holdOutput(context: RunContext, at: Attempt, itemId: ItemId): Pro
 }
 
 /**
- * Ends a response that was held back. If it failed or was aborted, none of it is shown, because no
+ * Ends a response that was held back. A response that failed or was aborted is not shown, because no
  * guardrail has passed it.
  */
 async function endHeld(

@@ -28,8 +28,8 @@ export const changedSuffix = '/changed';
  * True if several calls of the session have this id, or the id of the question about this call. A person
  * answers a question by this id, and could then see another call than the one that runs.
  *
- * The loop gives each call an id of its own. Repeated ids are still possible: providers can choose ids
- * that look like those of questions, other programs write to logs, and sessions are imported.
+ * The loop gives each call a different id. Repeated ids are still possible. Providers can choose ids that
+ * look like ids of questions, other programs write to logs, and sessions are imported.
  */
 export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
   const ids = [toolCallId, `${toolCallId}${changedSuffix}`] as ToolCallId[];
@@ -109,8 +109,8 @@ function questionsOf(
 }
 
 /**
- * Returns the ids of everything that waits: calls and questions for the user, calls whose sub-agent is
- * parked until its questions are answered, and calls for a client.
+ * Returns the ids of the calls and questions that wait. Some wait for the user, and some for a client. A
+ * call with a parked sub-agent waits until the sub-agent's questions are answered.
  */
 export function askedCalls(
   state: FoldState,

@@ -30,8 +30,8 @@ export interface CommandStepResult {
 }
 
 /**
- * Handles the commands that cannot wait for the next step: aborts and decisions on calls. Request
- * and call steps find the effects on the log. Must not run at the same time as `advance`.
+ * Handles the commands that cannot wait for the next step, such as aborts and decisions on calls. Request
+ * and call steps find the effects on the log. It must not run at the same time as `advance`.
  */
 export async function commandStep(
   agent: Agent,

@@ -46,7 +46,7 @@ export interface PlannedCall {
 /** The outcome of a run, as plain data. */
 export interface RunEnd {
   readonly runId: RunId;
-  /** Why the run ended. */
+  /** The reason why the run ended. */
   readonly stop: Stop;
   /** The text of the last answer, clipped if it is long. */
   readonly text: string;

@@ -8,7 +8,7 @@ interface Waiting {
 
 /**
  * Lets a producer write through the journal, which expects a driver. Each append therefore returns all
- * new records, including those of other writers. The driver writes the records that do not belong to the
+ * new records, also the records of other writers. The driver writes the records that do not belong to the
  * producer's attempt.
  */
 export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {

@@ -82,7 +82,7 @@ export function byDrivers(records: readonly LogRecord[]): readonly LogRecord[] {
 
 const lookInput = z.object({ at: z.string() });
 
-/** A tool that reports progress and returns a text. */
+/** Returns a tool that reports progress and returns a text. */
 export function lookTool(options: Partial<ToolOptions<typeof lookInput>> = {}) {
   return defineTool({
     ...{ name: 'look', description: 'Looks', input: lookInput },

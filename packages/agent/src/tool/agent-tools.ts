@@ -22,7 +22,7 @@ interface Task {
 }
 
 /**
- * Creates a tool that runs another agent in a session of its own. The sub-agent's streamed text is the
+ * Creates a tool that runs another agent in a separate session. The sub-agent's streamed text is the
  * progress. Its last answer is the result, or its value if it has an `output` schema.
  *
  * The sub-agent stops with the caller, and after a crash it continues with the caller. It gets the
@@ -113,7 +113,7 @@ interface Reason {
 
 /**
  * Creates a tool that hands the session to another agent. From the next turn on, the instructions, tools
- * and model of that agent apply. The log, the observers and the limits stay those of the run.
+ * and model of that agent apply. The log, the observers and the limits of the run stay.
  */
 export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
   assertKnownFields(options, { to: true, description: true, name: true });

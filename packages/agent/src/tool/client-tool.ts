@@ -35,7 +35,13 @@ export interface ClientToolOptions<
  * its output with `agent.provideToolResult`, `run.provideToolResult`, a `tool_output` command, the
  * server, or `addToolOutput` of the AI SDK. The `output` schema must accept the output.
  *
- * @example const askAddress = clientTool({ name: 'ask_address', description: 'Shows a form and returns the address of the user', input: z.object({ country: z.string() }), output: z.object({ street: z.string(), town: z.string() }), });
+ * @example
+ * const askAddress = clientTool({
+ *   name: 'ask_address',
+ *   description: 'Shows a form and returns the address of the user',
+ *   input: z.object({ country: z.string() }),
+ *   output: z.object({ street: z.string(), town: z.string() }),
+ * });
  */
 export function clientTool<
   const Name extends string,

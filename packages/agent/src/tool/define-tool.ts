@@ -42,7 +42,7 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
   readonly maxOutputLength?: number | undefined;
   /** Maximum number of retries after the tool throws. Default: 0. */
   readonly retries?: number | undefined;
-  /** True if the tool runs a session of its own, for a sub-agent. Default: false. */
+  /** True if the tool runs a separate session, for a sub-agent. Default: false. */
   readonly startsSession?: boolean | undefined;
   /**
    * Set if the tool hands the session off to another agent. That agent takes over after the turn.

@@ -9,7 +9,10 @@ import { type DefinedTool, defineTool } from './define-tool.ts';
  * call of this tool is approved, the provider's call is approved. If it is denied, the provider's call is
  * refused. The tool itself does nothing. Without this tool, every such call is refused.
  *
- * @example const mcp = { type: 'mcp', server_label: 'orders', server_url: 'https://mcp.example.com' } as const; const provider = openaiResponses({ model: 'gpt-5.1', extraTools: [mcp] }); const agent = createAgent({ provider, tools: [mcpApprovalTool()] });
+ * @example
+ * const mcp = { type: 'mcp', server_label: 'orders', server_url: 'https://mcp.example.com' } as const;
+ * const provider = openaiResponses({ model: 'gpt-5.1', extraTools: [mcp] });
+ * const agent = createAgent({ provider, tools: [mcpApprovalTool()] });
  */
 export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput> {
   return defineTool({
@@ -28,8 +31,8 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
 }
 
 /**
- * The default policy. It asks the user if the provider asks for approval or reports a danger, and allows
- * all other calls.
+ * Returns the decision of the default policy. It asks the user if the provider asks for approval or
+ * reports a danger. It allows all other calls.
  */
 export function askIfProviderAsks({ tool, input }: CheckedToolCall): ApprovalDecision {
   if (tool.answers === 'openai.mcp_approval')

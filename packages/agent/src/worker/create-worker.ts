@@ -49,7 +49,7 @@ export interface WorkerOptions {
    * none.
    */
   readonly context?: ((taken: WorkerSession) => unknown) | undefined;
-  /** Observers of all runs, in addition to those of the agents. Default: none. */
+  /** Observers of all runs, in addition to the agents' own observers. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /** Called after each run that this worker ended or parked. */
   readonly onResult?: ((result: RunResult, taken: WorkerSession) => void) | undefined;
@@ -110,7 +110,10 @@ const pageLength = 100;
  * whose process died or closed. Any number of workers can share a log, because only the worker with a
  * session's lease can run that session.
  *
- * @example const worker = createWorker({ log, agents: [desk] }); await worker.enqueue('Refund order 17'); process.once('SIGTERM', () => worker.close());
+ * @example
+ * const worker = createWorker({ log, agents: [desk] });
+ * await worker.enqueue('Refund order 17');
+ * process.once('SIGTERM', () => worker.close());
  */
 export function createWorker(options: WorkerOptions): Worker {
   assertKnownOptions('createWorker', options, optionNames);

@@ -40,7 +40,8 @@ export interface EnqueuedRun extends SubmitResult {
  * Queues an input for a worker. The log stores it with the name of the agent. Any process that can access
  * the log can call this function. It needs no worker and no agent.
  *
- * @example await enqueue(log, 'Refund order 17', { agent: 'desk', session: 'ticket-17', key: 'mail-4711' });
+ * @example
+ * await enqueue(log, 'Refund order 17', { agent: 'desk', session: 'ticket-17', key: 'mail-4711' });
  */
 export async function enqueue(
   log: Log,

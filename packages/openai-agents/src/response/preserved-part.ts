@@ -27,8 +27,8 @@ export function preservePart(part: Part): { readonly providerData?: Record<strin
 }
 
 /**
- * True if the item itself holds the field. An item holds the name of a call and the value of an output,
- * but not those of custom parts.
+ * True if the item itself holds the field. An item holds the name of a call and the value of an output.
+ * It does not hold the name and value of a custom part.
  */
 function isItemField({ kind }: Part, name: string): boolean {
   if (name === 'name') return kind === 'tool_call' || kind === 'tool_result';

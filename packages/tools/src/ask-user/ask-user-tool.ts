@@ -18,7 +18,8 @@ export interface UserQuestion {
 }
 
 /**
- * The answer: a text or a chosen label, or several of them. Undefined if the user dismissed the question.
+ * The answer. It is a text or a chosen label, or several of them. Undefined if the user dismissed the
+ * question.
  */
 export type UserAnswer = string | readonly string[] | undefined;
 

@@ -200,8 +200,8 @@ function extended(
 }
 
 /**
- * Replaces the lines of a section. Unchanged lines are taken from the file, because their spaces can
- * differ from those in the patch.
+ * Replaces the lines of a section. Unchanged lines are taken from the file, because the patch can have
+ * other spaces.
  */
 function replaceLines(
   file: TextFile,

@@ -6,7 +6,7 @@ import { applyPatch, createdText, type PatchOutcome } from './apply-patch.ts';
 import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** The effect that a call of `edit`, `write` or `apply_patch` would have on the file as it is now. */
+/** The effect that a call of `edit`, `write` or `apply_patch` would have on the current file. */
 export interface ChangePreview {
   /** The real path of the file, relative to the workspace. */
   readonly file: string;

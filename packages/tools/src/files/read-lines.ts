@@ -10,8 +10,8 @@ interface LineRange {
 
 const chunkLength = 65_536;
 /**
- * Limit for files that the system generates on reading, such as those in /proc. The system reports the
- * size 0 for them. In bytes.
+ * Maximum number of bytes that are read from files that the system generates on reading, such as files in
+ * /proc. The system reports the size 0 for them.
  */
 const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };

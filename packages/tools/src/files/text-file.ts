@@ -37,9 +37,9 @@ export function withoutCrlf(text: string): string {
 }
 
 /**
- * Replaces `old` at the given positions, which do not overlap. The common prefix and suffix of the
- * old and the new text stay untouched, so those lines keep their endings. New lines get the most
- * frequent ending of the file.
+ * Replaces `old` at the given positions, which do not overlap. The common prefix and suffix of the old
+ * and the new text do not change, so their lines keep their endings. New lines get the most frequent
+ * ending of the file.
  */
 export function replaceAt(
   file: TextFile,

@@ -9,8 +9,8 @@ export type GitSetting = readonly [name: string, value: string];
 const noProgram = 'false';
 
 /**
- * Settings that override those of a repository. Each of them keeps git from running a program,
- * using the network, or reading the configuration of another repository.
+ * The settings that override the settings of a repository. Each of them prevents git from running a
+ * program, using the network, or reading the configuration of another repository.
  */
 const safeSettings: readonly GitSetting[] = [
   ['core.fsmonitor', 'false'],

@@ -31,7 +31,7 @@ const harmlessExtensions: ReadonlySet<string> = new Set(
  * submodule is a risk, because git reads the configuration of the repository inside it. An index that git
  * may read differently than this function is also a risk.
  *
- * The format is `gitformat-index` of git: versions 2, 3 and 4 with SHA-1 hashes.
+ * The function reads the versions 2, 3 and 4 of git's format `gitformat-index`, with SHA-1 hashes.
  */
 export function findIndexRisk(index: Buffer): string | undefined {
   try {

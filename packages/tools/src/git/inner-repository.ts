@@ -22,7 +22,7 @@ export async function findInnerRisk(
   const words = ['ls-files', '--others', '-z', ...(ignored ? [] : ['--exclude-standard'])];
   const listed = await runGit(words, { cwd: root, env: process.env });
   if (listed === undefined || listed.isCut) return 'its folders cannot be checked';
-  // Of all folders, git lists only those that are repositories.
+  // The list of git has only those folders that are repositories.
   const inner = listed.output
     .toString('utf8')
     .split('\0')

@@ -20,8 +20,8 @@ export interface FoundRepository {
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
 /**
- * True if the names are those of a bare repository. With a `commondir`, git takes the objects and the
- * settings from the folder that this file names.
+ * True if the names show that the folder is a bare repository. With a `commondir`, git takes the objects
+ * and the settings from the folder that this file names.
  */
 function looksBare(names: ReadonlySet<string>): boolean {
   return (
@@ -46,7 +46,7 @@ interface SearchOptions {
 
 /** The result of a search. */
 export interface FoundRepositories {
-  /** The repositories: submodules first, then those near the root. */
+  /** The repositories that were found. Submodules come first, then repositories near the root. */
   readonly found: readonly FoundRepository[];
   /** The reason why there may be other repositories. Undefined if all were found. */
   readonly problem?: SandboxError | undefined;

@@ -103,7 +103,7 @@ const maxModuleFolders = 2000;
 
 /**
  * Returns the reason why a git folder that a command created makes git run programs. The usual settings
- * of clones are accepted, also those of clones with submodules.
+ * of clones are accepted, with or without submodules.
  */
 async function riskOfSettings(git: string, root: string, depth = 0): Promise<string | undefined> {
   if (depth > maxDepth) return 'it has too many repositories in it';

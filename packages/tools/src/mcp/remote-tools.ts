@@ -96,7 +96,8 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
 }
 
 /**
- * Checks that the input is an object. The server checks the rest, because it knows its schema dialect.
+ * Checks that the input is an object. The server checks the rest, because each server can use another
+ * schema dialect.
  */
 function validate(input: JsonValue): ValidationResult {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
@@ -109,9 +110,9 @@ const maxServerLength = 32;
 const hashLength = 8;
 
 /**
- * Returns the name of each tool for the model: `<server>_<tool>`. If that name is not valid, or belongs
- * to a tool of this package, the name ends in a hash of the original name. A tool therefore keeps its
- * name when other tools are added or removed, and a call in an old transcript never becomes a call of
+ * Returns the name of each tool for the model, usually `<server>_<tool>`. If that name is not valid, or
+ * belongs to a tool of this package, the name ends in a hash of the original name. A tool therefore keeps
+ * its name when other tools are added or removed. A call in an old transcript never becomes a call of
  * another tool.
  */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {

@@ -29,7 +29,8 @@ interface StoredEntry extends Omit<VectorMatch, 'similarity'> {
  * Creates a store in the memory of the process. It compares the query with every entry of the scope. Use
  * it for tests and for up to some thousand texts.
  *
- * @example const store = inMemoryVectorStore({ dimensions: 1536 });
+ * @example
+ * const store = inMemoryVectorStore({ dimensions: 1536 });
  */
 export function inMemoryVectorStore(options: InMemoryVectorStoreOptions): VectorStore {
   assertStoreOptions('inMemoryVectorStore', options, { dimensions: true, maxEntries: true });

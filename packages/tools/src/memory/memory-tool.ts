@@ -42,7 +42,7 @@ export interface MemoryToolOptions {
 /** The input that the model sends. */
 export interface MemoryInput {
   readonly action: 'save' | 'search' | 'forget';
-  /** The text to save, the text to search for, or the id of the memory to forget. */
+  /** The text to save, the text to search for, or the id of the memory to delete. */
   readonly text: string;
 }
 
@@ -61,10 +61,11 @@ const description =
   'Your long-term memory. It survives this conversation. Save facts that will matter later, such as preferences and decisions, one fact at a time. Search before you ask for something that you may have been told. Forget what is no longer true. Do not save secrets.';
 
 /**
- * Creates a tool that saves, finds and forgets facts over many sessions. Saving is safe to repeat,
+ * Creates a tool that saves, finds and deletes facts over many sessions. Saving is safe to repeat,
  * because a call that runs again after a crash writes the same memory.
  *
- * @example const memory = memoryTool({ store, scope: userId, embed: (texts, options) => embed(model, texts, options) });
+ * @example
+ * const memory = memoryTool({ store, scope: userId, embed: (texts, options) => embed(model, texts, options) });
  */
 export function memoryTool(options: MemoryToolOptions): DefinedTool<string, MemoryInput> {
   assertKnownOptions('memoryTool', options, {

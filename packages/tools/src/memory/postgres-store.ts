@@ -41,7 +41,8 @@ const maxColumnDimensions = 16_000;
  * Opens a store in Postgres. It uses the extension pgvector. The extension and the table are created if
  * they do not exist. A search reads every vector of the scope, so its result is exact.
  *
- * @example const store = await openPostgresVectorStore({ client: new Pool(), dimensions: 1536 });
+ * @example
+ * const store = await openPostgresVectorStore({ client: new Pool(), dimensions: 1536 });
  */
 export async function openPostgresVectorStore(
   options: PostgresVectorStoreOptions,

@@ -91,7 +91,8 @@ export interface AddDocumentsOptions {
  * document is deleted. Each document is stored as a whole. After an error, the documents before it are
  * stored.
  *
- * @example await addDocuments([{ id: 'returns.md', text }], { store, scope: 'handbook', embed });
+ * @example
+ * await addDocuments([{ id: 'returns.md', text }], { store, scope: 'handbook', embed });
  */
 export async function addDocuments(
   documents: Iterable<SourceDocument> | AsyncIterable<SourceDocument>,

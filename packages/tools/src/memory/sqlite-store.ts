@@ -37,7 +37,8 @@ export interface SqliteVectorStore extends VectorStore {
  * Opens a store in a SQLite file. It needs the package `sqlite-vec`. A search reads every vector of the
  * scope. For example, 100,000 vectors of 1536 numbers are 600 MB.
  *
- * @example const store = await openSqliteVectorStore({ path: 'memory.db', dimensions: 1536 });
+ * @example
+ * const store = await openSqliteVectorStore({ path: 'memory.db', dimensions: 1536 });
  */
 export async function openSqliteVectorStore(
   options: SqliteVectorStoreOptions,

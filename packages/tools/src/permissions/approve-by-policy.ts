@@ -26,9 +26,9 @@ export interface ApproveByPolicyOptions {
  * Returns an `approve` function that lets a permission policy decide on the tool calls of an agent.
  *
  * The policy also checks the real path behind symbolic links. The decision is bound to that path
- * (`judged`), and the file tools refuse a path that leads elsewhere when they run. An approval that lasts
- * (`run.approve(id, { until })`) covers only that command, path or tool in this folder, unless `lasting`
- * is `wide`.
+ * (`judged`), and the file tools refuse a path that leads to another file when they run. An approval that
+ * lasts (`run.approve(id, { until })`) covers only that command, path or tool in this folder, unless
+ * `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
  */
@@ -63,8 +63,8 @@ export function approveByPolicy(
     const writes = kind === 'write' && leadsTo !== undefined;
     const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
     const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
-    // The tool refuses the call if the path leads elsewhere when it runs. `judged` is empty if the path
-    // leads nowhere yet.
+    // The tool refuses the call if the path leads to another file when it runs. `judged` is empty if the
+    // real path is unknown.
     return { ...ruling, judged: leadsTo ?? '' };
   };
 }

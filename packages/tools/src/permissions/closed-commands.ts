@@ -224,9 +224,9 @@ function readPathsOf(given: readonly Word[]): CoveredPaths | undefined {
 }
 
 /**
- * True if the shell cannot turn a word into an option or into a path elsewhere. Wildcards are accepted in
- * a name after plain folders, as in `src/*.ts`. They are not accepted in `*.ts`, which may match
- * `--force`.
+ * True if the shell cannot turn a word into an option or into a path outside of the folder. Wildcards are
+ * accepted in a name after plain folders, as in `src/*.ts`. They are not accepted in `*.ts`, which may
+ * match `--force`.
  */
 function isNeverOption({ text, isPlain }: Word): boolean {
   return (

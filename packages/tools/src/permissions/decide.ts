@@ -25,8 +25,9 @@ export interface PolicyCall {
    */
   readonly leadsTo?: string | undefined;
   /**
-   * Only for a call that writes: the name on the real path because of which git runs or reads the file,
-   * if known. An example is the folder of `core.hooksPath`. A broad rule does not cover such a file.
+   * The name in the real path because of which git runs the file or reads it as settings. Set only for a
+   * call that writes, and if known. An example is the folder of `core.hooksPath`. A broad rule does not
+   * cover such a file.
    */
   readonly obeyedName?: string | undefined;
   /**

@@ -56,8 +56,8 @@ export function checksOfRule(
   const [program = ''] = words;
   const isGit = program === 'git';
   const read = parseReadOnlyCommand(part.words);
-  // A configured rule for `cat` may be meant for paths elsewhere, so its paths are not checked. For git
-  // the paths are always checked, because its rules are about the repository.
+  // A configured rule for `cat` may be meant for paths outside of the root, so its paths are not checked.
+  // For git the paths are always checked, because its rules are about the repository.
   if (read !== undefined) return { ...read, paths: isGit || rule.yields ? read.paths : [] };
   const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);

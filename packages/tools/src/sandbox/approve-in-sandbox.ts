@@ -21,9 +21,9 @@ type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
 
 /**
  * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because the
- * sandbox prevents it from changing or sending anything. A command that asks for the network or to run
- * outside of the sandbox always needs approval, unless a rule with the tool `bash+network` or
- * `bash+outside` allows it. Use it only if `bashTool` has a sandbox.
+ * sandbox prevents it from changing or sending anything. A command can ask for the network, or to run
+ * outside of the sandbox. It then needs an approval, or a rule with the tool `bash+network` or
+ * `bash+outside`. Use it only if `bashTool` has a sandbox.
  *
  * @example approveInSandbox(() => policy, approveByPolicy(policy, workspace), unaskedReading(() => policy));
  */
@@ -63,7 +63,8 @@ function confined(ruling: ApprovalDecision): ApprovalDecision {
  * were made for confined commands. Such a command needs an approval, or a rule with the tool
  * `bash+outside`. Commands that only read are decided on as before.
  *
- * @example const found = await findSandbox(); if (!found.sandbox) approveUnconfined(() => policy, approveByPolicy(policy, workspace), found);
+ * @example const found = await findSandbox();
+ * if (!found.sandbox) approveUnconfined(() => policy, approveByPolicy(policy, workspace), found);
  */
 export function approveUnconfined(
   current: () => PermissionPolicy,
@@ -113,9 +114,8 @@ const leavingReasons = {
 } as const;
 
 /**
- * Decides on a command that leaves the sandbox. Only a rule that names this permission can allow it. A
- * rule with a prefix has the same checks as inside the sandbox: of the repository, the paths and the
- * program.
+ * Decides on a command that leaves the sandbox. Only a rule that names this permission can allow it. For
+ * a rule with a prefix, the repository, the paths and the program are checked as inside the sandbox.
  */
 async function decideOnLeaving(
   policy: PermissionPolicy,

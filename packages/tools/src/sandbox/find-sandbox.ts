@@ -8,7 +8,9 @@ import { findSandboxExec } from './sandbox-exec.ts';
  * Finds a sandbox for commands. It is bubblewrap on Linux and sandbox-exec on macOS. If there is none,
  * the result contains the reason and advice.
  *
- * @example const { sandbox } = await findSandbox({ network: false }); const bash = bashTool({ workspace, sandbox });
+ * @example
+ * const { sandbox } = await findSandbox({ network: false });
+ * const bash = bashTool({ workspace, sandbox });
  */
 export async function findSandbox(options: SandboxOptions = {}): Promise<SandboxSearch> {
   checkOptions(options);

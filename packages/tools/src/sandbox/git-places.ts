@@ -15,7 +15,7 @@ import {
  *
  * - The settings and hooks of the repository, its submodules, its worktrees, and repositories in inner
  *   folders.
- * - Files that make git search for the settings somewhere else.
+ * - Files that make git search for the settings in another place.
  * - Places that the settings name.
  *
  * The workspace can be inside a repository, so the settings of repositories above it count too. With
@@ -156,8 +156,8 @@ function userConfigFiles(env: Readonly<Record<string, string | undefined>>): rea
 
 interface NamedSearch {
   /**
-   * The worktree and the repository. Git runs most hooks in the worktree, and those of `git push` in the
-   * repository.
+   * The worktree and the repository. Git runs most hooks in the worktree, but the hooks of `git push` in
+   * the repository.
    */
   readonly folders: readonly [worktree: string, git: string];
   readonly home: string;
@@ -174,7 +174,7 @@ function addNamed(file: string, search: NamedSearch): void {
   if (read.has(file) || read.size > maxIncluded) return;
   read.add(file);
   const settings = readGitSettings(contentOf(file) ?? '');
-  // A repository can have its worktree somewhere else.
+  // A repository can have its worktree in another folder.
   const worktrees = settings
     .filter(({ section, key }) => section === 'core' && key === 'worktree')
     .map(({ value }) => resolve(folders[1], value));
@@ -203,7 +203,7 @@ export function entryOf(path: string): Stats | undefined {
 
 /**
  * True if the path is a folder inside the root. A `.git` file can name a path through a link, and no
- * folder may be created elsewhere.
+ * folder may be created outside of the root.
  */
 function isFolderInside(path: string, root: string): boolean {
   try {

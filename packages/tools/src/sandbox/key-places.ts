@@ -114,7 +114,7 @@ export interface KeyPlaces {
 
 /** Returns the protected places of the user that runs this process. */
 export function keyPlaces(env: Readonly<Record<string, string | undefined>>): KeyPlaces {
-  // HOME can differ from the home folder that the system knows.
+  // HOME can differ from the home folder that the system has for the user.
   const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => home.startsWith('/'));
   const inHomes = (names: readonly string[]) =>
     homes.flatMap((home) => names.map((name) => join(home, name)));

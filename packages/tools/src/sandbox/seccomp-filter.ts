@@ -1,9 +1,9 @@
 import { endianness } from 'node:os';
 
-// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each
-// system call of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances
-// (8 bits each) and a constant (32 bits). The filter reads `struct seccomp_data`: the number of the
-// call at 0, the architecture at 4, and the low half of argument n at 16 + 8 n.
+// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each system
+// call of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances (8 bits
+// each) and a constant (32 bits). The filter reads `struct seccomp_data`. It has the number of the call
+// at 0, the architecture at 4, and the low half of argument n at 16 + 8 n.
 
 interface Instruction {
   readonly code: number;
@@ -46,8 +46,8 @@ interface Architecture {
 
 /**
  * The numbers of system calls by architecture. The refused calls are for tracing (ptrace, process_vm_*,
- * kcmp), keys, mounts and roots, namespaces, kernel modules and images, swap, clocks, files by handle,
- * and events of the whole system.
+ * kcmp), keys, mounts, roots and namespaces. Others are for kernel modules and images, swap, clocks,
+ * files by handle, and events of the whole system.
  */
 const architectures: Readonly<Record<string, Architecture>> = {
   x64: {

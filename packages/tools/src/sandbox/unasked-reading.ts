@@ -13,8 +13,8 @@ import { realPathOf } from '../workspace/resolve-path.ts';
  */
 export interface UnaskedReading {
   /**
-   * Returns the paths to hide from the command. Undefined if the command needs an approval, because it
-   * may do more than read, uses git, is covered by a rule, or names a path that tools may not read.
+   * Returns the paths to hide from the command. Undefined if the command needs an approval. That is so if
+   * it may do more than read, uses git, is covered by a rule, or names a path that tools may not read.
    */
   hiddenPaths(call: PolicyCall): Promise<readonly string[] | undefined>;
   /**
@@ -87,8 +87,8 @@ function isAllowedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
 }
 
 /**
- * Returns what a call asks for beyond the sandbox: to run outside of it, or the network. Undefined if
- * neither.
+ * Returns `outside` if a call asks to run outside of the sandbox, and `network` if it asks for the
+ * network. Otherwise undefined.
  */
 export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | undefined {
   const fields = (input ?? {}) as {
@@ -168,7 +168,7 @@ const skipped = 'node_modules';
 const repository = '.git';
 
 /**
- * The character that stands for bytes that are not valid text. A path with it is not the real path of the
+ * The character that replaces bytes that are not valid text. A path with it is not the real path of the
  * file.
  */
 const undecodable = '\uFFFD';
@@ -223,8 +223,8 @@ async function leadsOut(root: string, path: string): Promise<boolean> {
 }
 
 /**
- * True if a line may follow one of the links. Such a line names the link in a path, has a wildcard that
- * could match it, or has an option that follows all links in a folder.
+ * True if a line may follow one of the links. Such a line names the link in a path, or has a wildcard
+ * that could match it. A line with an option that follows all links in a folder counts too.
  */
 function mayFollow(line: string, links: ReadonlySet<string>): boolean {
   if (links.size === 0) return false;

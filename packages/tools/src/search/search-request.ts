@@ -48,7 +48,7 @@ export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
   readonly clipped: number;
   /** The reason why there may be more matches. Undefined if the search was complete. */
   readonly cut: WalkReport['cut'] | 'limit' | 'length';
-  /** For a glob: the number of files that match, including those beyond the limit. */
+  /** The number of files that match a glob, including the files beyond the limit. 0 for `grep`. */
   readonly total: number;
 }
 

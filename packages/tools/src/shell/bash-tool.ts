@@ -43,8 +43,8 @@ export interface BashToolOptions {
    */
   readonly maxKeptBytes?: number | undefined;
   /**
-   * Environment of the commands. Default: a closed list of variables of this process, such as PATH,
-   * HOME and LANG, without those that look like secrets. The README lists them.
+   * Environment of the commands. Default: a closed list of variables of this process, such as PATH, HOME
+   * and LANG. Variables that look like secrets are left out. The README has the list.
    */
   readonly env?: ShellEnv | undefined;
   /**

@@ -110,8 +110,8 @@ export function looksSecret(name: string, value: string): boolean {
 }
 
 /**
- * Returns the environment for a command. It has a closed list of variables, without those whose value
- * looks like a secret. The variables in `allow` and `set` are added.
+ * Returns the environment for a command. It has a closed list of variables. A variable whose value looks
+ * like a secret is left out. The variables in `allow` and `set` are added.
  */
 export function safeEnv(
   own: Readonly<Record<string, string | undefined>>,

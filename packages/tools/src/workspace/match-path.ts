@@ -30,9 +30,10 @@ interface MatchOptions {
 }
 
 /**
- * Returns a function that is true for paths that match. Rules that allow match narrowly: outside of the
- * root, only an absolute glob matches. Rules that ask or deny match widely (`isWide`): they also match
- * everything below a match, names in any folder, and any letter case. Some file systems ignore case.
+ * Returns a function that is true for paths that match. Rules that allow match narrowly, so outside of
+ * the root only an absolute glob matches. Rules that ask or deny match widely (`isWide`). They also match
+ * everything below a match, names in any folder, and any letter case, because some file systems ignore
+ * case.
  */
 export function pathMatcher(
   glob: string,

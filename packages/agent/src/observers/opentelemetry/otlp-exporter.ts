@@ -43,7 +43,7 @@ export interface SpanExporter {
   readonly tracer: SpanTracer;
   /** The id source of the tracer. */
   readonly ids: RunSpanIds;
-  /** Sends a span that was created elsewhere. */
+  /** Sends a span that another program or tracer created. */
   export(span: FinishedSpan): void;
 }
 

@@ -98,7 +98,7 @@ function toMs([seconds, nanos]: HrTime): number {
   return seconds * 1000 + nanos / 1_000_000;
 }
 
-/** A span that has ended. Kinds and status codes are those of OpenTelemetry's API. */
+/** A span that has ended. The kinds and status codes have the numbers of OpenTelemetry's API. */
 export interface FinishedSpan {
   readonly traceId: string;
   readonly spanId: string;

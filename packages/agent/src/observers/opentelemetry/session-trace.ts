@@ -45,7 +45,7 @@ interface TraceOptions extends SpanFactory {
 type SpanIdOf = (run: RunId) => string;
 type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
 
-/** The open spans of one session: run > turn > attempts and executions. */
+/** The open spans of one session. A run contains turns, and a turn contains attempts and executions. */
 export class SessionTrace {
   readonly #session: SessionId;
   readonly #options: TraceOptions;

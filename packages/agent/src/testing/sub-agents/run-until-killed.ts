@@ -10,9 +10,9 @@ import { defineTool } from '../../tool/define-tool.ts';
 import { call } from '../model-script.ts';
 
 // Runs or resumes an agent with two levels of sub-agents on a log file. The innermost agent asks before
-// it pays, and the program approves. The program kills itself at the n-th record of all sessions, or at
-// the first fact of a type in the session of an agent, such as `approval_asked boss`. Usage:
-// run-until-killed.ts <log> <lines> <count | fact agent | nothing>.
+// it pays, and the program approves. The program kills itself at the n-th record of all sessions. It can
+// also kill itself at the first fact of a type in the session of an agent, such as `approval_asked boss`.
+// Usage: run-until-killed.ts <log> <lines> <count | fact agent | nothing>.
 const [path = '', lines = '', moment = ''] = process.argv.slice(2);
 const session = sessionId('top');
 let left = Number(moment);

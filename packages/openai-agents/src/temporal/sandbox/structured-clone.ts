@@ -1,6 +1,6 @@
 /**
- * A replacement for `structuredClone`, which the workflow sandbox lacks. The SDK uses it to copy plain
- * items. Temporal also uses it for log output if it exists, so it must never throw. Values that are not
+ * Copies a value. It replaces `structuredClone`, which the workflow sandbox lacks. The SDK uses it to
+ * copy plain items. Temporal also uses it for log output, so it must never throw. Values that are not
  * data are dropped, and errors are not copied.
  */
 export function cloneOf<T>(value: T): T {

@@ -36,8 +36,9 @@ export interface RunAgentOptions extends ActivityTimeouts {
 
 /**
  * Runs an agent of the SDK in a workflow. Activities request the model's answers and stream them to the
- * log. Tool results and hand-offs are also logged. It answers all messages, including those that arrive
- * by signal during the run. Returns undefined if there was no message, or if the run was interrupted.
+ * log. Tool results and hand-offs are also logged. The run answers all messages, also messages that
+ * arrive by signal during the run. Returns undefined if there was no message, or if the run was
+ * interrupted.
  */
 export async function runAgent<A extends AnyAgent>(
   agent: A,

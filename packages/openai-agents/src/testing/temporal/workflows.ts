@@ -23,7 +23,7 @@ interface Given {
   readonly isPlain?: boolean;
 }
 
-/** The workflow that a server's `workflowAgent` starts. */
+/** Runs an agent. A server's `workflowAgent` starts this workflow. */
 export async function agentWorkflow(given: Given): Promise<string | undefined> {
   const { session, input, isPlain = false } = given;
   const agent = isPlain ? plainAgent : weatherAgent;

@@ -27,9 +27,9 @@ interface CallOptions extends RequestOptions {
 /** An initialized connection to a server. */
 export interface Connection {
   readonly instructions: string | undefined;
-  /** Whether the connection accepts calls. */
+  /** Returns true if the connection accepts calls. */
   isOpen(): boolean;
-  /** Whether the connection is closed, by either side. The server process may still be running. */
+  /** Returns true if either side has closed the connection. The server process may still be running. */
   isClosed(): boolean;
   failureDetails(): string;
   listTools(signal: AbortSignal, report: ReportProblem): Promise<readonly RemoteTool[]>;

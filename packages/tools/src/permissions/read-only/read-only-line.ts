@@ -9,7 +9,9 @@ import { isReadingUse } from './writing-programs.ts';
  * run the line without a sandbox, because the files that it reads are not checked. Use it only to choose
  * a sandbox in which nothing can be changed and nothing can be sent.
  *
- * @example isReadOnlyLine("git log --oneline | head -5"); // true isReadOnlyLine('find . -delete'); // false
+ * @example
+ * isReadOnlyLine("git log --oneline | head -5"); // true
+ * isReadOnlyLine('find . -delete'); // false
  */
 export function isReadOnlyLine(line: string): boolean {
   const { parts, unsupportedSyntax } = splitCommand(line);

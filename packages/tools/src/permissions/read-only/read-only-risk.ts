@@ -16,9 +16,9 @@ interface ReadOnlyEnvironment {
 }
 
 /**
- * Returns the reason to ask before running a command that seems to only read. A link may lead elsewhere,
- * or a searched folder may contain secrets. The program may be inside the workspace, or the repository
- * may make git run other programs.
+ * Returns the reason to ask before running a command that seems to only read. A link may lead to another
+ * place, or a searched folder may contain secrets. The program may be inside the workspace, or the
+ * repository may make git run other programs.
  */
 export async function findReadOnlyRisk(
   { program, paths, isGit, mayBeInside = false, gitUse, remote }: ReadOnlyCommand,
