@@ -147,7 +147,7 @@ export class Approvals {
     });
   }
 
-  /** Resumes the call that waits for this answer. */
+  /** Resumes the call that waits for the answer with this id. */
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }

@@ -136,7 +136,9 @@ export class CallRunner {
     return this.#clientCalls;
   }
 
-  /** Resumes the call, or the sub-agent of a call, that waits for this answer. */
+  /**
+   * Resumes the call that waits for the answer with this id. The call can also be that of a sub-agent.
+   */
   wake(id: ToolCallId): void {
     this.#approvals.wake(id);
     for (const childCall of this.#children.values()) childCall.deliver(id);
@@ -149,7 +151,7 @@ export class CallRunner {
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    // Calls with the same id have one result.
+    // Calls with the same id share one result.
     const ids = calls.map(({ toolCallId }) => toolCallId);
     const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
     const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));

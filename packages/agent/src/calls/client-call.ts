@@ -23,7 +23,7 @@ interface ClientCallOptions {
   readonly fill: (call: ToolCallPart, part: ToolResultPart) => readonly DraftRecord[];
 }
 
-/** The calls of one attempt that a client runs. Their outputs arrive as commands on the log. */
+/** Handles the calls of one attempt that a client runs. Their outputs arrive as commands on the log. */
 export class ClientCalls {
   readonly #options: ClientCallOptions;
   readonly #waiting = new Set<() => void>();

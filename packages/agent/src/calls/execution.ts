@@ -268,7 +268,7 @@ class ProgressWriter {
     this.#isWriting = text !== '';
     if (text === '') return;
     const done = () => this.#flush();
-    // If this write fails, the run's own next write fails too and reports it.
+    // An error is ignored here, because the run's own next write fails too and reports it.
     this.#write(text).then(done, done);
   }
 }

@@ -52,14 +52,14 @@ export class ResultSlots {
     return this.#open.get(id)?.isOpen ?? false;
   }
 
-  /** Appends progress text to the result part of a call. */
+  /** Returns the records that append progress text to the result part of a call. */
   append(id: ToolCallId, text: string): readonly DraftRecord[] {
     const place = this.#open.get(id);
     if (place?.isOpen) place.append(text);
     return this.#takeDrafts();
   }
 
-  /** Commits the result, which replaces the progress text. */
+  /** Returns the records that commit the result. It replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
     return this.#takeDrafts();
@@ -70,7 +70,7 @@ export class ResultSlots {
     this.#open.clear();
   }
 
-  /** Retracts all results of the attempt. */
+  /** Returns the records that retract all results of the attempt. */
   retract(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item) return [];
@@ -79,7 +79,7 @@ export class ResultSlots {
     return this.#takeDrafts();
   }
 
-  /** Finishes the tool item. */
+  /** Returns the record that finishes the tool item, if it is not finished. */
   finish(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item || item.finished !== undefined) return [];

@@ -4,7 +4,7 @@ import { assertKnownOptions } from '../known-options.ts';
 
 /** Options of `dropReasoning` and `dropFailedResults`. */
 export interface DropOptions {
-  /** How many of the last answers stay unchanged. Default: 1. */
+  /** The number of the last answers that stay unchanged. Default: 1. */
   readonly keepAnswers?: number | undefined;
 }
 

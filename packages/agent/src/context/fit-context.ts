@@ -1,7 +1,7 @@
 import type { Item, ItemId } from '@millrace/core';
 import { clipItem, fairShare, itemLength, minClippedLength } from './clip-item.ts';
 
-/** Which items a compaction removes from the context, and which it clips. */
+/** The plan of a compaction: the items that it removes from the context, and the items that it clips. */
 export interface ContextPlan {
   /** The items that the summary replaces, in order. */
   readonly covered: readonly ItemId[];
@@ -23,7 +23,10 @@ interface ClippedItem {
 
 /** The limits that a plan has to keep. */
 export interface ContextAim {
-  /** The plan keeps at most this many of the newest steps in the context, and at least one. */
+  /**
+   * Maximum number of the newest steps that stay in the context. If it is at least 1, the last step
+   * always stays.
+   */
   readonly keepSteps: number;
   /** The maximum length of the context, in characters. */
   readonly maxLength: number;

@@ -11,7 +11,7 @@ export type AgentErrorCode =
   | 'no_price'
   /** Two tools, or two agents, have the same name. */
   | 'name_taken'
-  /** The session was handed off to an agent that this agent does not know. */
+  /** The session was handed off to an agent that this agent cannot hand off to. */
   | 'unknown_agent'
   /** The session has a `must_understand` fact that this version does not support. */
   | 'not_understood'

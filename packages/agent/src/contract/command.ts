@@ -18,7 +18,7 @@ export type SessionCommand =
   | { readonly type: 'abort'; readonly reason?: string | undefined }
   /** Summarizes older items. */
   | { readonly type: 'compact' }
-  /** Withdraws a message that is still queued, by its key. */
+  /** Withdraws a message that is still queued. `key` is the key of the message. */
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of a rule. */
   | { readonly type: 'revoke'; readonly rule: string }
@@ -45,7 +45,7 @@ export type Command =
   | { readonly type: 'abort'; readonly reason?: string | undefined }
   /** Compacts the context now, whatever its length. */
   | { readonly type: 'compact' }
-  /** Withdraws a message that is still queued, by the key that it was submitted with. */
+  /** Withdraws a message that is still queued. `key` is the key with which the message was submitted. */
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of this rule. */
   | { readonly type: 'revoke'; readonly rule: string }

@@ -59,7 +59,9 @@ export interface CheckedOutput {
 }
 
 interface GuardrailFields {
-  /** The name, for the log and for `result.guardrail`. Unique within an agent. */
+  /**
+   * The name of the guardrail, for the log and for `result.guardrail`. It must be unique within an agent.
+   */
   readonly name: string;
   /**
    * Maximum duration of a check. A check that takes longer fails, and the run ends with an error.

@@ -25,9 +25,9 @@ export interface LoopState {
   readonly trace: TraceContext | undefined;
   /** The number of the last turn. */
   readonly lastTurn: number;
-  /** How the last finished turn ended. */
+  /** The stop of the last finished turn. */
   readonly lastStop: Stop | undefined;
-  /** The last error of this run. */
+  /** The last error of the current run. */
   readonly lastError: ErrorInfo | undefined;
   /** True if there is input that no request has contained yet. */
   readonly hasInput: boolean;
@@ -109,7 +109,7 @@ export interface TurnState {
   readonly itemId: ItemId | undefined;
   /** The item with the results of the turn's calls. */
   readonly toolItemId: ItemId | undefined;
-  /** How the response ended. */
+  /** The stop of the response. Undefined while it streams. */
   readonly stop: Stop | undefined;
   readonly calls: ReadonlyMap<ToolCallId, CallState>;
   /** The agent that takes over after this turn. */
@@ -126,7 +126,7 @@ export interface TurnState {
   readonly offered: readonly string[] | undefined;
 }
 
-/** How a guardrail ended a turn. */
+/** The guardrail that ended a turn. */
 interface GuardrailHalt {
   readonly by: string;
   /** True if the guardrail failed and therefore gave no verdict. */

@@ -9,7 +9,7 @@ export interface RunContext {
   /** The settings of the active agent. They change after a hand-off. */
   readonly settings: Settings;
   readonly journal: Journal;
-  /** Gives each tool call of the session an id of its own. */
+  /** Gives each tool call of the session a different id. */
   readonly callIds: CallIds;
   readonly session: SessionId;
   /** The context that the caller passed to the run. It is not stored on the log. */
@@ -59,7 +59,7 @@ export interface Journal {
   fail(error: unknown): void;
 }
 
-/** Gives each tool call of a session an id of its own. */
+/** Gives each tool call of a session a different id. */
 export interface CallIds {
   /** Returns the delta, with a new tool call id if the model has already used its id. */
   withUniqueId(delta: Delta): Delta;

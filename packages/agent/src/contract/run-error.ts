@@ -1,7 +1,7 @@
 import { MillraceError, type StopReason } from '@millrace/core';
 import type { BlockedResult, FailedResult, UnfinishedResult } from './run.ts';
 
-/** The codes of `RunError`: why the run did not finish normally. */
+/** The codes of `RunError`. They are the reasons why a run did not finish normally. */
 export type RunErrorCode = Exclude<StopReason, 'stop'>;
 
 /**

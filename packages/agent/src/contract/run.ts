@@ -88,7 +88,7 @@ export interface BlockedBy {
 export interface BlockedResult<Tools extends TypedTool = TypedTool> extends ResultFields<Tools> {
   /** The same as `stop.reason`. */
   readonly reason: 'blocked';
-  /** Which guardrail stopped the run, and why. */
+  /** The guardrail that stopped the run, and the reason. */
   readonly guardrail: BlockedBy;
   readonly error?: undefined;
   readonly cause?: undefined;
@@ -111,7 +111,7 @@ export interface ApproveOptions<Input = JsonValue> {
    * Default: the model's input.
    */
   readonly input?: Input | undefined;
-  /** Who approved the call, for the log. Default: not recorded. */
+  /** The person who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
   /**
    * The time until which other calls with the same `rule` are allowed too, in milliseconds since 1970.
@@ -128,7 +128,7 @@ export interface DenyOptions {
    * allowed.
    */
   readonly reason?: string | undefined;
-  /** Who denied the call, for the log. Default: not recorded. */
+  /** The person who denied the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
 }
 
@@ -138,7 +138,7 @@ export type ClientToolResult<Output = JsonValue> =
       /** The output. The `output` schema of the tool must accept it. */
       readonly output: Output;
       readonly error?: undefined;
-      /** Who gave the output, for the log. Default: not recorded. */
+      /** The person or client that gave the output, for the log. Default: not recorded. */
       readonly by?: string | undefined;
     }
   | {
@@ -174,7 +174,7 @@ export interface UiStreamOptions {
  */
 export type InputOfCall<Call> = Call extends { readonly input: infer Input } ? Input : JsonValue;
 
-/** An item as input. An item without an id gets a new one. */
+/** An item as input. An item without an id gets a new id. */
 export type InputItem = Omit<Item, 'id'> & { readonly id?: string | undefined };
 
 /** Input of a run: a text, one item, or a list of items. */

@@ -5,7 +5,7 @@ import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { CheckedToolCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
-/** Whether a call runs, needs an approval, or is denied. */
+/** The decision on a call: it runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
 
 /** The return value of an `approve` policy. */
@@ -144,15 +144,15 @@ export type StopCondition = (run: StopCheck) => boolean | string | undefined;
 /** Options that are copied into every request. */
 export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
 
-/** Limits of a run. A run that reaches one ends with the stop reason `limit`. */
+/** Limits of a run. A run that reaches a limit ends with the stop reason `limit`. */
 export interface Limits {
   /** Maximum number of turns. Default: 100. */
   readonly maxTurns: number;
   /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
   readonly maxTokens: number;
   /**
-   * Maximum cost of a run. Each provider must know its prices in this currency, or report its costs:
-   * pass `models` of `@millrace/providers/models` to the provider. Default: no limit.
+   * Maximum cost of a run. Each provider must have prices in this currency, or report its costs. For
+   * prices, pass `models` of `@millrace/providers/models` to the provider. Default: no limit.
    */
   readonly maxCost: Cost | undefined;
   /**
@@ -178,15 +178,15 @@ export interface RetrySettings {
   /** Delay before the second attempt. Each further delay is twice as long. Default: 1 s. */
   readonly baseDelayMs: number;
   /**
-   * Maximum delay between attempts. If a provider asks for a longer one, the request is not
-   * retried. Default: 60 s.
+   * Maximum delay between attempts. If a provider asks for a longer delay, the request is not retried.
+   * Default: 60 s.
    */
   readonly maxDelayMs: number;
   /** How long to wait for a tool or a stream after its signal aborted. Default: 5 s. */
   readonly toolGraceMs: number;
 }
 
-/** When and how the context is shortened. The transcript does not change. */
+/** The settings for shortening the context. The transcript does not change. */
 export interface Compaction {
   /** The run compacts when the last request and its answer used this many tokens. */
   readonly whenTokens: number;

@@ -96,7 +96,7 @@ export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
-/** The return value of `execute`: a promise, or an async generator that yields progress. */
+/** The return value of `execute`. It is a promise, or an async generator that yields progress. */
 export type ToolExecution<Return = ToolReturn> = Promise<Return> | AsyncGenerator<string, Return>;
 
 /**
@@ -127,7 +127,7 @@ export interface ToolContext<Context = unknown> {
    * context of their caller. Undefined if the run has none.
    */
   readonly context: Context;
-  /** Aborts when the tool has to stop. The run waits only for a short grace period after that. */
+  /** Aborts when the tool has to stop. The run then waits only for a short grace period. */
   readonly signal: AbortSignal;
   readonly session: SessionId;
   readonly runId: RunId;
@@ -143,7 +143,7 @@ export interface ToolContext<Context = unknown> {
   readonly executionId: ExecutionId;
   /**
    * The session for a sub-agent, if the tool has `startsSession`. If the call runs again after it was
-   * interrupted or parked, it is the same session.
+   * interrupted or parked, it gets the same session.
    */
   readonly child: SessionId | undefined;
   /**

@@ -2,7 +2,7 @@ import type { AgentEvent, JsonValue, ToolCallId, ToolResultPart } from '@millrac
 
 /** The types of a tool, which exist only for the compiler. No value has this type at run time. */
 export interface ToolTypes {
-  /** The input as the model writes it: JSON that the schema accepts. */
+  /** The input as the model writes it. It is JSON that the schema accepts. */
   readonly input: unknown;
   /** The input that the tool gets: the return type of the schema. */
   readonly parsed: unknown;
@@ -31,7 +31,7 @@ export type ParsedToolInput<T extends TypedTool> = TypesOf<T>['parsed'];
 /** The value that a tool returns for programs. `undefined` for a tool that returns text. */
 export type ToolValue<T extends TypedTool> = TypesOf<T>['output'];
 
-/** The run context that all of these tools need: the intersection of their contexts. */
+/** The run context that all of these tools need. It is the intersection of their contexts. */
 export type ContextOfTools<Tools extends TypedTool> = (
   Tools extends TypedTool
     ? (context: TypesOf<Tools>['context']) => void
@@ -81,7 +81,7 @@ export type ToolCall<Tools extends TypedTool = TypedTool> = FinishedCall<Tools> 
 
 type FinishedCall<Tools extends TypedTool> = Tools extends TypedTool
   ? {
-      /** The tool ran and reported no error. */
+      /** True means that the tool ran and reported no error. */
       readonly ok: true;
       readonly toolCallId: ToolCallId;
       readonly name: Tools['name'];
@@ -95,7 +95,7 @@ type FinishedCall<Tools extends TypedTool> = Tools extends TypedTool
   : never;
 
 interface FailedCall {
-  /** The tool did not run, or it reported an error. */
+  /** False means that the tool did not run, or that it reported an error. */
   readonly ok: false;
   readonly toolCallId: ToolCallId;
   /** The name of the called tool. It is any text, because a model can call tools that do not exist. */

@@ -4,7 +4,7 @@ import { AgentError } from '../contract/agent-error.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
-  /** The item to fork before. Default: the first answer to the last user input. */
+  /** The item before which the session is forked. Default: the first answer to the last user input. */
   readonly item?: ItemId | undefined;
 }
 

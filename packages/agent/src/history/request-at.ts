@@ -18,7 +18,7 @@ import { assertKnownOptions } from '../known-options.ts';
 import { activeSettings, createRegistry, settingsOf } from '../run/agent-registry.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
-/** A request of an earlier attempt, built again. */
+/** The request of an earlier attempt, which was built again from the log. */
 export interface PastRequest extends Attempt {
   /** The id of the provider that was used. */
   readonly provider: string;

@@ -50,7 +50,7 @@ const end: Read = { done: true, value: undefined };
 
 class Channel {
   #buffer: ChannelBuffer;
-  /** Reads that wait for an event. */
+  /** The reads that wait for an event. */
   readonly #waiting: ((read: Read) => void)[] = [];
   #isTaken = false;
   #isClosed = false;

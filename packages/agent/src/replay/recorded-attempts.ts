@@ -28,7 +28,7 @@ export interface RecordedEnd {
   readonly usage: Usage;
   readonly details?: ResponseDetails | undefined;
   readonly error: ErrorInfo | undefined;
-  /** Delay before the next attempt, if one was scheduled. */
+  /** The delay before the next attempt, in milliseconds. Undefined if no attempt was scheduled. */
   readonly delayMs: number | undefined;
 }
 
@@ -42,7 +42,8 @@ export function recordedAttempts(
     const start = all.findLast(({ fact }) => fact?.type === 'response_started');
     if (start?.fact?.type !== 'response_started') continue;
     const { itemId, provider, model } = start.fact;
-    // Records that a later driver wrote about the attempt did not come from the provider.
+    // Records that a later driver wrote about the attempt are left out, because they did not come from
+    // the provider.
     const own = all.filter(({ at, producer }) => at > start.at && producer === start.producer);
     const output = own.filter(({ delta }) => isOf(delta, itemId, items));
     const deltas = output.flatMap(({ delta }) => delta ?? []);

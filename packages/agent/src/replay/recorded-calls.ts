@@ -69,7 +69,7 @@ export function recordedExecutions(
   const resultParts = new Map<ToolCallId, PartId>();
   const updatesByPart = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
-  /** The running execution of each call. */
+  /** The id of the running execution of each call. */
   const last = new Map<ToolCallId, ExecutionId>();
   /** For each question of a sub-agent, the call that runs the sub-agent. */
   const questions = new Map<ToolCallId, ToolCallId>();

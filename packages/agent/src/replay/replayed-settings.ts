@@ -62,7 +62,8 @@ export function replayedSettings(
     approve: (call) => recordedDecision(replay, call),
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
-    // The recording decides when calls start and how long retries wait.
+    // The recording determines when calls start and how long retries wait, so these settings have no
+    // limits.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },
     clock: playback,

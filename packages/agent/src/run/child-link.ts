@@ -66,7 +66,7 @@ export class ChildLink {
 
   /** Called for each record that this process commits. */
   onRecord({ fact }: LogRecord): void {
-    // If the caller's log fails, the caller stops this run.
+    // Errors are ignored here. If the caller's log fails, the caller stops this run.
     if (fact?.type === 'approval_asked') this.#ask(fact.toolCallId).catch(() => {});
     if (fact?.type === 'approval_answered') this.#noteAnswer(fact).catch(() => {});
   }

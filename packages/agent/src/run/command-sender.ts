@@ -51,7 +51,7 @@ export class CommandSender implements RunCommands {
     this.#options = options;
   }
 
-  /** Refuses all later commands, because the run is over. */
+  /** Refuses all later commands. Called when the run is over. */
   close(): void {
     this.#isClosed = true;
   }

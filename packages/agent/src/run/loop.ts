@@ -187,7 +187,10 @@ export class RunLoop {
     return this.#guards;
   }
 
-  /** Decides and performs the next action. Returns the run's stop, or an external action. */
+  /**
+   * Decides and performs the next action. Returns the run's stop if it was the last action. An external
+   * action is not performed but returned.
+   */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
     if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
     const action = decide(this.#decisionInput());

@@ -88,9 +88,7 @@ interface AttemptOptions {
   readonly attempt: number;
 }
 
-/**
- * Writes the provider's deltas to the log, until the end of the stream or until it is abandoned.
- */
+/** Writes the provider's deltas to the log, until the stream ends or is abandoned. */
 async function streamResponse(
   context: RunContext,
   options: AttemptOptions,

@@ -34,8 +34,7 @@ export interface AdvanceOptions extends StepSignals {
   /** The trace for the run, if it starts here. Default: the trace of the queued message. */
   readonly trace?: TraceContext | undefined;
   /**
-   * Keeps an interrupted answer as partial, because the request will not be made again. Default:
-   * false.
+   * Keeps an interrupted answer as partial. Used if the request will not be made again. Default: false.
    */
   readonly keepsCut?: boolean | undefined;
   /**
@@ -50,7 +49,7 @@ export interface AdvanceOptions extends StepSignals {
   /** The number of items that the caller already has. Default: the number of items before the run. */
   readonly items?: number | undefined;
   /**
-   * `createdAt` of an earlier step. A session that was deleted since then is not created again.
+   * The `createdAt` of an earlier step. If the session was deleted after that, it is not created again.
    * Default: not checked.
    */
   readonly createdAt?: number | undefined;

@@ -4,7 +4,8 @@ import type { Agent } from '../contract/agent.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 
 /**
- * Identifies the owner of a session across processes, for example a workflow, and its current step.
+ * Identifies the owner of a session across processes, and the owner's current step. An owner is for
+ * example a workflow.
  */
 export interface Claim {
   /**
@@ -81,7 +82,8 @@ export interface HoldStepOptions {
 }
 
 /**
- * Takes a session before a message is submitted to it. Throws `held` if another owner drives it.
+ * Takes the lease of a session before a message is submitted to it. Throws `held` if another owner drives
+ * the session.
  */
 export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
   const driver = await claimSession(settingsOf(agent).log, session, claim, 0);

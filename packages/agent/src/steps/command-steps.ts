@@ -12,7 +12,7 @@ import { OpenStep } from './open-step.ts';
 /** Options of `commandStep`. */
 export interface CommandStepOptions extends HeldSession {
   /**
-   * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
+   * The `createdAt` of `advance`. The step fails if the session was deleted after that. Default: not
    * checked.
    */
   readonly createdAt?: number | undefined;
@@ -61,7 +61,7 @@ export interface SubmitStepOptions {
   /** Idempotency key. A command with a key that was used before has no effect. */
   readonly key: string;
   /**
-   * `createdAt` of `advance`. The step fails if the session was deleted since then. Default: not
+   * The `createdAt` of `advance`. The step fails if the session was deleted after that. Default: not
    * checked.
    */
   readonly createdAt?: number | undefined;

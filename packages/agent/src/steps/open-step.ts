@@ -110,7 +110,7 @@ export class OpenStep {
     abort(this.#stop);
   }
 
-  /** Closes the session. The lease is kept, unless the step releases it. */
+  /** Closes the session. `gives` decides whether the lease is kept or released. Default: it is kept. */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
     abort(this.#ended);
     await this.#listening;

@@ -20,7 +20,7 @@ import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type FinishedItem, type ItemReference, referenceTo } from './settled-items.ts';
 
-/** The next work of a run, as plain data, for the process that distributes it. */
+/** The next work of a run, as plain data. A workflow distributes it to other processes. */
 export type Plan =
   | { readonly do: 'request'; readonly turn: number }
   | {
@@ -54,7 +54,7 @@ export interface RunEnd {
   readonly isClipped: boolean;
   /** The validated value, if the agent has an `output` schema. */
   readonly value?: JsonValue | undefined;
-  /** The item with the value, if it is too large for `value`. */
+  /** A reference to the item with the value. Set if the value is too large for `value`. */
   readonly valueAt?: ItemReference | undefined;
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;

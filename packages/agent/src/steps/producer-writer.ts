@@ -35,9 +35,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     return this.#name;
   }
 
-  /**
-   * Writes with this admission from now on. Earlier producers with the same admission are fenced.
-   */
+  /** Makes all later writes use this admission. Earlier producers with the same admission are fenced. */
   async useAdmission(admission: Admission): Promise<Producer> {
     const producer = await this.#log.produce(admission);
     this.#producer = producer;

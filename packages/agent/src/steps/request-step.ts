@@ -19,7 +19,7 @@ export interface RequestStepResult {
   readonly turn: number;
   /** The number of the attempt whose output counts. */
   readonly attempt: number;
-  /** How the response ended. Undefined if the turn ended without one. */
+  /** The stop of the response. Undefined if the turn ended without a response. */
   readonly stop: Stop | undefined;
   /** The finished answer. Undefined if there is none. */
   readonly item: FinishedItem | undefined;

@@ -24,7 +24,7 @@ interface AgentParts {
   hook<F extends (...given: never[]) => unknown>(hook: F): F;
 }
 
-/** Builds an agent and runs it, so that the session can be replayed. */
+/** A scenario that builds an agent and runs it, so that its session can be replayed. */
 export interface ReplayScenario {
   readonly buildAgent: (parts: AgentParts) => Agent;
   readonly run: (agent: Agent, log: Log) => Promise<unknown>;

@@ -103,7 +103,7 @@ export interface HandOffOptions {
   readonly to: Agent | (() => Agent);
   /** The text that explains to the model when to hand off. */
   readonly description: string;
-  /** The name of the tool. Default: `transfer_to_` and the agent's name. */
+  /** The name of the tool. Default: `transfer_to_` followed by the agent's name. */
   readonly name?: string | undefined;
 }
 

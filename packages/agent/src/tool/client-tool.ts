@@ -10,7 +10,9 @@ export interface ClientToolOptions<
   Input extends StandardSchemaV1,
   Output extends StandardSchemaV1 = StandardSchemaV1,
 > {
-  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
+  /**
+   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept these.
+   */
   readonly name: string;
   /** The text that explains to the model what the tool does and when to use it. */
   readonly description: string;
@@ -22,7 +24,10 @@ export interface ClientToolOptions<
   readonly inputSchema?: JsonObject | undefined;
   /** Maximum length of the text for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
-  /** Asks the provider to enforce the schema. Default: the provider's own default. */
+  /**
+   * Asks the provider to enforce the schema on the model's arguments. Default: the provider's own
+   * default.
+   */
   readonly strict?: boolean | undefined;
   /** Further fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: Tool['providerOptions'];

@@ -17,7 +17,9 @@ type Schema = StandardSchemaV1;
 
 /** Options of `defineTool`. */
 export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context = unknown> {
-  /** Name of the tool: 1 to 64 letters, digits, `_` or `-`, which all providers accept. */
+  /**
+   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept these.
+   */
   readonly name: string;
   /** The text that explains to the model what the tool does and when to use it. */
   readonly description: string;

@@ -20,7 +20,7 @@ const reportedShare = 256;
 export class LiveValues {
   readonly #open = new Map<PartId, LiveValue>();
 
-  /** Adds the event and the updates that follow from it to the list. */
+  /** Adds the event to the list, and the updates that it causes. */
   add(event: AgentEvent, to: AgentEvent[]): void {
     switch (event.type) {
       case 'part_started':

@@ -64,7 +64,7 @@ export interface WorkerOptions {
 /** Options of `Worker.close`. */
 export interface CloseWorkerOptions {
   /**
-   * How long active runs may continue, in milliseconds. After that they are left to other workers.
+   * How long active runs may continue, in milliseconds. After that, other workers can take them over.
    * Default: 10 s.
    */
   readonly graceMs?: number | undefined;
@@ -74,7 +74,7 @@ export interface CloseWorkerOptions {
 export interface Worker {
   /** The sessions that this worker runs now. */
   readonly active: readonly SessionId[];
-  /** Queues an input, as `enqueue` does. `agent` is optional if the worker has only one. */
+  /** Queues an input, as `enqueue` does. `agent` is optional if the worker has only one agent. */
   enqueue(
     input: RunInput,
     options?: Omit<EnqueueOptions, 'agent'> & { readonly agent?: string | undefined },
@@ -163,7 +163,7 @@ class WorkerLoop {
   /** The sessions without work for this worker, with the offset up to which this is known. */
   readonly #skipped = new Map<SessionId, number>();
   readonly #delayed = new Map<SessionId, Delayed>();
-  /** The next scan starts after this session, so that all sessions get their turn. */
+  /** The next scan starts after this session, so that the worker reaches all sessions. */
   #after: SessionId | undefined;
   #scanning: Promise<void> | undefined;
   #isWoken = false;
@@ -185,7 +185,7 @@ class WorkerLoop {
     return [...this.#active.keys()];
   }
 
-  /** Scans now, or again after the scan that is running. */
+  /** Scans at once. If a scan is running, another one follows it. */
   wake(): void {
     this.#isWoken = true;
     if (this.#scanning !== undefined || this.#isClosing) return;
@@ -233,7 +233,7 @@ class WorkerLoop {
     return this.#isClosing || this.#active.size >= this.#options.concurrency;
   }
 
-  /** Starts runs until there is no more work or no free place. */
+  /** Starts runs until there is no more work or the maximum number of runs is reached. */
   async #scan(): Promise<void> {
     const first = this.#after;
     const listed = new Set<SessionId>();

@@ -19,7 +19,7 @@ import {
   thoughtPiece,
 } from './streamed-texts.ts';
 
-/** A `StreamedRunResult`, or any stream of such events. */
+/** A `StreamedRunResult` of the SDK, or any stream of the same events. */
 export interface RunEvents extends AsyncIterable<RunStreamEvent> {
   readonly newItems?: readonly RunItem[];
   readonly rawResponses?: readonly { readonly output: readonly AgentOutputItem[] }[];

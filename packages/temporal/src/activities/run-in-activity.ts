@@ -31,9 +31,9 @@ export interface RunInActivityOptions {
   readonly key: string;
   readonly signals: HeartbeatSignals;
   readonly startsTurn?: boolean | undefined;
-  /** A failed run that this run repeats. */
+  /** The id of a failed run that this run repeats. Default: none. */
   readonly replaces?: RunId | undefined;
-  /** Called with the current holder of the lease while the session is in use. */
+  /** Called while the session is in use, with the current holder of its lease. */
   readonly onHeld?: ((holder: string) => void) | undefined;
 }
 

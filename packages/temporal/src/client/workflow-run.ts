@@ -196,7 +196,7 @@ export class WorkflowRun implements Run {
     signal?.addEventListener('abort', leave);
     try {
       const isLeft = { reason: 'parked', cause: 'left' } as const;
-      // A workflow that ends normally writes its end to the log. A failed workflow may not.
+      // A workflow that ends normally writes the end of its run to the log. A failed workflow may not.
       const lost = new Promise<never>(
         (_resolve, reject) => void result(session, this.#closed.signal).catch(reject),
       );

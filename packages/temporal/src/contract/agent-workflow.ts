@@ -23,8 +23,8 @@ export interface AgentWorkflowOptions {
    */
   readonly turnsPerExecution?: number | undefined;
   /**
-   * How long the workflow waits for more messages after a run, in milliseconds. Default: 0. A later
-   * message starts the workflow again.
+   * How long the workflow waits for more messages after a run, in milliseconds. After that it ends, and a
+   * later message starts it again. Default: 0.
    */
   readonly idleMs?: number | undefined;
   /** The time without a heartbeat after which a worker counts as dead, in milliseconds. Default: 30 s. */

@@ -140,7 +140,7 @@ export class AgentSession {
 
   /** Stops the current run and keeps its partial answer. */
   async interrupt(reason?: string): Promise<void> {
-    // An interrupt also applies to a run that is about to start.
+    // An interrupt also applies to a run that is about to start, so it waits for that run.
     await condition(() => this.#holdsLease || this.#doing === 'idle');
     await this.sendCommand({ type: 'abort', ...(reason !== undefined && { reason }) });
   }
@@ -272,7 +272,7 @@ export class AgentSession {
           this.#detectDeletion(this.#activities.millraceCall(call)),
         );
         if (outcome !== 'asked') return;
-        // The decision may have arrived during the call.
+        // The decision may have arrived while the call ran.
         await CancellationScope.nonCancellable(() => this.processCommands());
       } catch (error) {
         return this.#callFailed(toolCallId, error);

@@ -68,7 +68,7 @@ export function runTools(session: AgentSession, plan: ToolCallsPlan): Promise<vo
 
 export type { Plan };
 
-/** A provider in workflow code, which is only a name. */
+/** A placeholder for a provider in workflow code. It has only a name. */
 export interface WorkflowProvider {
   readonly name: string;
   /** Always throws, because a workflow must not do I/O. */

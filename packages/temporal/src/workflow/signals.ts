@@ -19,7 +19,9 @@ export interface SessionTarget {
   readonly session?: string | undefined;
 }
 
-/** Approves a tool call, optionally with changed input. */
+/**
+ * The argument of the signal `approve`, which approves a tool call. `input` replaces the model's input.
+ */
 export interface ApproveSignal extends SessionTarget {
   readonly toolCallId: string;
   readonly input?: JsonObject | undefined;
@@ -27,7 +29,7 @@ export interface ApproveSignal extends SessionTarget {
   readonly until?: number | 'session' | undefined;
 }
 
-/** Denies a tool call, optionally with a reason for the model. */
+/** The argument of the signal `deny`, which denies a tool call. The model gets the reason. */
 export interface DenySignal extends SessionTarget {
   readonly toolCallId: string;
   readonly reason?: string | undefined;

@@ -24,8 +24,8 @@ export interface McpOptions {
   /** Time limit for a whole call. Default: 30 minutes. */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * Time that a server gets to exit after its input ends, and again after SIGTERM, before it is
-   * killed. Default: 2 s.
+   * The time that a server has to exit after its input ends. It has the same time again after SIGTERM,
+   * and is then killed. Default: 2 s.
    */
   readonly graceMs?: number | undefined;
   /** Maximum size of one message from the server. Default: 16 MiB. */

@@ -1,13 +1,13 @@
 import { AgentError } from '@millrace/agent';
 
-/** An MCP server and how to reach it. */
+/** The description of an MCP server, with the way to reach it. */
 export type McpServer = McpStdioServer | McpHttpServer;
 
 /**
  * A program that is started as a child process and reached through its standard input and output.
  */
 export interface McpStdioServer {
-  /** Prefix of the tool names: `<name>_<tool>`. */
+  /** The prefix of the tool names, as in `<name>_<tool>`. */
   readonly name: string;
   readonly stdio: {
     /** The program to start. */
@@ -27,7 +27,7 @@ export interface McpStdioServer {
 
 /** A server that is reached through Streamable HTTP. */
 export interface McpHttpServer {
-  /** Prefix of the tool names: `<name>_<tool>`. */
+  /** The prefix of the tool names, as in `<name>_<tool>`. */
   readonly name: string;
   readonly http: {
     /** An http or https URL without a password. */

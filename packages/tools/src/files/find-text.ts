@@ -61,7 +61,7 @@ const maxLinesCompared = 50_000;
 const maxCandidates = 20;
 const maxWindow = 50;
 const maxCharactersCompared = 50_000_000;
-/** Lines with a lower similarity (0 to 1) are not suggested. */
+/** The minimum similarity of lines that are suggested, from 0 to 1. */
 const minSimilarity = 0.5;
 
 /**
@@ -145,7 +145,7 @@ function similarityTo(line: string): (other: string) => number {
     if (own === other) return 1;
     const total = own.length + other.length - 2;
     const most = 2 * (Math.min(own.length, other.length) - 1);
-    // Lines of very different lengths cannot be similar.
+    // Lines of very different lengths count as not similar.
     return total <= 0 || most * 2 < total ? 0 : (2 * shared(pairs, other)) / total;
   };
 }

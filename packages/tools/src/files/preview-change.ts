@@ -16,7 +16,7 @@ export interface ChangePreview {
   readonly diff: string;
   /** Whether `diff` has only the first 20,000 lines of the change. Default: false. */
   readonly isCut?: boolean | undefined;
-  /** How the line endings of the file change, such as `LF → CRLF`. Undefined if they stay. */
+  /** The change of the line endings, such as `LF → CRLF`. Undefined if they do not change. */
   readonly lineEndings?: string | undefined;
   /** Number of added lines. */
   readonly added: number;

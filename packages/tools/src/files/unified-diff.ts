@@ -74,9 +74,7 @@ function hunkLines(
   return [`@@ -${hunkRange(start, end)} +${hunkRange(newStart, newEnd)} @@`, ...lines];
 }
 
-/**
- * Formats a range with line numbers from 1. An empty range has the number of the line before it.
- */
+/** Returns a range with line numbers from 1. An empty range has the number of the line before it. */
 function hunkRange(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }

@@ -161,7 +161,7 @@ function entryAt(
   if (version < 4) {
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
     const size = name - at + nameLength;
-    // One to eight zero bytes follow, so that the size is a multiple of eight.
+    // One to eight zero bytes follow the name, so that the size is a multiple of eight.
     const end = at + (size - (size % 8) + 8);
     return { nameLength, nameStart: name, addedLength: nameLength, end };
   }
@@ -191,7 +191,7 @@ function numberAt(index: Buffer, from: number): { readonly value: number; readon
   let byte = index.readUInt8(from);
   let value = byte & 0x7f;
   let end = from + 1;
-  // A name has at most 4096 bytes, so three bytes are enough.
+  // A name has at most 4096 bytes, so the number has at most three bytes.
   for (; (byte & 0x80) !== 0; end++) {
     if (end - from >= 3) throw new RangeError('too large a number');
     byte = index.readUInt8(end);

@@ -72,7 +72,7 @@ const maxSummaryLength = 200;
 // cancellation.
 const marginMs = 5_000;
 
-/** Converts a tool of the server into a tool of an agent. */
+/** Converts a tool of the server to a tool of an agent. */
 function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool {
   const { settings, server } = remote;
   const { readOnlyHint = false, idempotentHint = false } =

@@ -67,7 +67,7 @@ function passagesAsOutput(matches: readonly VectorMatch[]): ToolOutput {
 
 /** A document to search in. */
 export interface SourceDocument {
-  /** The name that the model sees, for example a path or a URL. Unique in its scope. */
+  /** The name that the model sees, for example a path or a URL. It must be unique in its scope. */
   readonly id: string;
   readonly text: string;
   /** Data for the program. Default: none. */

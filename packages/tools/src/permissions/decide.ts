@@ -101,7 +101,7 @@ function decideByTool(
   return deciding && rulingFromRule(deciding, tool);
 }
 
-/** Returns the path of a call: `.` if it is missing, undefined if it is not a string. */
+/** Returns the path of a call. It is `.` if the path is missing, and undefined if it is not a string. */
 export function pathOf(call: PolicyCall): string | undefined {
   const fields = fieldsOf(call);
   return fields !== undefined && fields['path'] === undefined ? '.' : textOf(fields?.['path']);
@@ -125,8 +125,8 @@ function unclearInput({ tool }: PolicyCall): PolicyDecision {
 }
 
 /**
- * Decides on a command line with the rules of its tool. Each command in the line is decided on
- * separately, and the strictest decision applies to the line.
+ * Decides on a command line with the rules of its tool. The function decides on each command in the line
+ * separately. The strictest decision applies to the line.
  */
 function decideCommand(
   rules: readonly CompiledRule[],

@@ -8,11 +8,11 @@ export interface PermissionRule {
   /** A tool name or a glob of names, for example `github__*`. Default: any tool. */
   readonly tool?: string | undefined;
   /**
-   * A glob of paths, relative to the root or absolute: `src/**`, `/etc/**`. A glob without a slash
-   * matches names in any folder: `.env`. The rule applies to tools that take a path.
+   * A glob of paths, relative to the root or absolute, such as `src/**` or `/etc/**`. A glob without a
+   * slash, such as `.env`, matches names in any folder. The rule applies to tools that take a path.
    */
   readonly path?: string | undefined;
-  /** The first words of a command: `git status`. The rule applies to tools that run commands. */
+  /** The first words of a command, such as `git status`. The rule applies to tools that run commands. */
   readonly command?: string | undefined;
   /**
    * Whether `path` is one path and not a glob, and `command` one whole line and not only its beginning.

@@ -92,7 +92,7 @@ const environmentName =
 const serviceAccountName =
   /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|-firebase-adminsdk-.*\.json$/;
 const historyName = /^\.[a-z0-9_]+_history$/;
-/** Endings that editors and people add to a copy of a file. */
+/** Matches endings that editors and people add to a copy of a file. */
 const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)+$/;
 /** Matches the names of private keys, which have no file extension. */
 const privateKeyName = /^id_[a-z0-9_-]+$/;
@@ -142,7 +142,7 @@ function lastIf(
   return name !== undefined && isSpecial(name) ? name : undefined;
 }
 
-/** Returns the last name of the first chain in the path. */
+/** Returns the last name of the first chain that the path contains. */
 function endOfChain(segments: readonly string[], chains: ReadonlySet<string>): string | undefined {
   return segments.find((_, at) =>
     [2, 3].some((length) =>

@@ -26,8 +26,8 @@ interface SplitCommand {
 const maxLength = 10_000;
 
 /**
- * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports
- * everything else in `unsupportedSyntax`. It never splits a line wrongly without reporting that.
+ * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports everything
+ * else in `unsupportedSyntax`. If it may have split a line wrongly, it always reports that.
  */
 export function splitCommand(command: string): SplitCommand {
   if (command.length > maxLength)

@@ -123,7 +123,7 @@ const setgidBits = 0o2010;
 const createFlags = 0o20000100;
 /** The flags of clone that create namespaces. */
 const namespaceFlags = 0x7e020000;
-/** ioctl requests that type into a terminal: TIOCSTI and TIOCLINUX. */
+/** The ioctl requests TIOCSTI and TIOCLINUX, which type into a terminal. */
 const typingRequests = [0x5412, 0x541c] as const;
 /**
  * The allowed address families: the Internet (2 and 10), and netlink (16), which lists network

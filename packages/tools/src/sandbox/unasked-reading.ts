@@ -125,7 +125,7 @@ async function namesReadablePaths(policy: PermissionPolicy, line: string): Promi
   if (folders === undefined) return false;
   for (const folder of folders)
     for (const path of paths) {
-      // A path that cannot be resolved cannot be opened either.
+      // A path that cannot be resolved cannot be opened either, so it is accepted.
       const real = await realPathOf(folder, path).catch(() => undefined);
       if (real !== undefined && !lexicalPath(policy.root, real.real).isInside) return false;
     }

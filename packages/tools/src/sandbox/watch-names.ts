@@ -155,7 +155,7 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
   try {
     return isSame();
   } catch {
-    // The folder belongs to another user, so a command could not reach the name either.
+    // The folder belongs to another user, so a command cannot reach the name.
     return true;
   }
 }
@@ -219,7 +219,7 @@ function identityOf(path: string): string | undefined {
 function restorePlace(place: KeptPlace): string {
   const { path, guard, file } = place;
   const why = `The sandbox stopped the command, because another program replaced ${path} while it ran`;
-  // The places in a pinned folder are restored one by one.
+  // A pinned folder itself is not restored, because the places in it are restored one by one.
   if (guard === 'pinned' || isAsBefore(path, file)) return `${why}. Run it again`;
   const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
   const isRestored = moveAway(path, away) && (file === undefined || writeAgain(path, file));

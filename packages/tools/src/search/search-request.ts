@@ -48,7 +48,10 @@ export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
   readonly clipped: number;
   /** The reason why there may be more matches. Undefined if the search was complete. */
   readonly cut: WalkReport['cut'] | 'limit' | 'length';
-  /** The number of files that match a glob, including the files beyond the limit. 0 for `grep`. */
+  /**
+   * The number of files that match a glob, including the files beyond the limit. For `grep`, it is the
+   * number of matches.
+   */
   readonly total: number;
 }
 

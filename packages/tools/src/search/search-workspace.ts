@@ -101,7 +101,7 @@ export async function searchWorkspace(
   // The worker follows no links below the root, so it searches exactly this place.
   assertJudged(place, judged);
   const { exists, segments, shown } = place;
-  // Opening a missing path throws the most helpful error.
+  // The path does not exist. Opening it throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
   const { exclude, searchSecrets, maxEntries } = settings;
   const limits = { exclude, searchSecrets, maxEntries, maxDepth };

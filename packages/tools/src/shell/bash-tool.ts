@@ -271,7 +271,7 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
     .describe('Run it outside the sandbox, only if it cannot work inside. The user is asked');
   const full = always.extend({ network, outside_sandbox: outside });
   const isClosed = sandbox !== undefined && !sandbox.network;
-  // Fields that are not offered are removed from the input.
+  // The schema removes fields that are not offered from the input.
   const offered = isClosed ? full : sandbox ? full.omit({ network: true }) : always;
   return offered as typeof full;
 }

@@ -115,7 +115,7 @@ function withoutHalfCharacters(text: string): string {
  * counted.
  */
 interface OutputStore {
-  /** Returns a promise if the caller must wait before it adds more. */
+  /** Adds bytes. Returns a promise if the caller must wait before it adds more. */
   add(bytes: Uint8Array): Promise<void> | undefined;
   readonly kept: number;
   readonly dropped: number;

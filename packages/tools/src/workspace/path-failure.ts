@@ -55,7 +55,7 @@ async function notFoundError(
   const before = place.segments.slice(0, index).map((name) => `${name}/`);
   const name = segmentAt(place, index);
   const nearest = similarNames(name, await readNames(parent));
-  // The folder lists this name, but its bytes are different.
+  // The folder lists this name, but the real name has other bytes, which are not valid text.
   if (name.includes('\ufffd') && nearest.includes(name)) return notUtf8Error(place);
   const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
   const missing = `${before.join('')}${name}`;

@@ -71,7 +71,7 @@ export class TimedSpan {
     const begin = (under: TraceContext | undefined) =>
       ids && spanIds ? ids.withIds(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
-    // Children of an unsampled span must not start traces of their own.
+    // Children of an unsampled span must not start separate traces.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
     else this.#span = begin(contextWithSpan(parent.#span, context));
   }

@@ -47,7 +47,7 @@ export class TerminalScreen {
   readonly #options: ScreenOptions;
   readonly #blocks = new Map<string, TextBlock>();
   #current: TextBlock | undefined;
-  /** Length of the text that arrived since the current block last printed. */
+  /** The length of other blocks' text that arrived after the current block last printed. */
   #waitingLength = 0;
   #isLineStart = true;
   /** The key of a line that `endLine` may still complete. */
@@ -93,9 +93,7 @@ export class TerminalScreen {
     this.#printWaiting();
   }
 
-  /**
-   * Removes a block and returns its printed text. The next `line` is printed before other blocks.
-   */
+  /** Removes a block and returns its printed text. The next call of `line` prints before other blocks. */
   remove(id: string): string {
     const block = this.#blocks.get(id);
     this.#blocks.delete(id);

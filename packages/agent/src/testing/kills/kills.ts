@@ -40,7 +40,7 @@ export const moments: readonly Moment[] = ['fact', 'append', 'effect'];
 
 /** A killed process, and the state of its session after another process resumed it. */
 export interface Kill {
-  /** The scenario, the moment of the kill and the recovery policy. */
+  /** The name of the kill: the scenario, the moment and the recovery policy. */
   readonly name: string;
   readonly scenario: string;
   readonly moment: Moment;

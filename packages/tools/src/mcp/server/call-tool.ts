@@ -140,7 +140,7 @@ type CallFailure =
   /** The connection broke, so the outcome of the call is unknown. */
   | { readonly kind: 'lost'; readonly why: string }
   | { readonly kind: 'timed_out' }
-  /** The server asks for input that this client does not provide. */
+  /** The server asks back for input, which this client does not provide. */
   | { readonly kind: 'asked_back' }
   /** The server rejected the call, or its response cannot be read. */
   | { readonly kind: 'refused'; readonly why: string };

@@ -45,7 +45,7 @@ interface OpenOptions {
   readonly onListChanged: (connection: Connection) => void;
 }
 
-/** Connects to the server. Throws a `ConnectError`, whose message may contain secrets. */
+/** Connects to the server. Throws a `ConnectError`, whose cause may contain secrets. */
 export async function openConnection(
   server: McpServer,
   settings: McpSettings,

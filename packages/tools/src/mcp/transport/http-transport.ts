@@ -36,7 +36,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   /** Answers a request with an error. A second response to an answered request has no effect. */
   #failRequest(message: JSONRPCMessage): void {
-    // The request for the protocol revision handles its own errors.
+    // The code that requests the protocol revision handles its own errors.
     if (!('method' in message) || message.method === 'server/discover') return;
     if (!('id' in message) || typeof message.id !== 'number') return;
     const error = { code: -32_000, message: 'The response ended early', data: lostStream };

@@ -119,7 +119,8 @@ export class StdioTransport implements Transport {
         this.#delivery = this.#delivery.then(() => this.#deliver(line));
       }
     } catch (error) {
-      // After a message that is too long, the start of the next one cannot be found.
+      // If a message is too long, the start of the next message cannot be found. The connection therefore
+      // closes.
       this.#exitText = (error as Error).message;
       this.#child?.stdout?.destroy();
       void this.close();
@@ -130,7 +131,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // Some servers print other text to their output.
+      // The line is not a message. Some servers print other text to their output.
       this.onerror?.(error as Error);
     }
   }

@@ -109,7 +109,7 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
   // The list omits -o, which writes a file, and --compress-program, which runs a program.
   ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
-  // The second operand of uniq is a file that it writes.
+  // The second operand of uniq is a file that uniq writes, so operands are not accepted.
   ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
   // The list omits -r and -N, which read folders.
   ['diff', { operands: 'files', letters: 'uqbwiBy', valued: 'U' }],
@@ -181,7 +181,7 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
       long: 'abbrev-ref short show-toplevel verify is-inside-work-tree git-dir'.split(' '),
     },
   ],
-  // With a name, `git branch` creates a branch.
+  // With a name, `git branch` creates a branch, so operands are not accepted.
   [
     'branch',
     { operands: 'none', letters: 'avr', long: ['all', 'remotes', 'show-current', 'list'] },

@@ -67,7 +67,7 @@ const shellBuiltins: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false'
 /** True if the first program with that name on the search path is outside of the root. */
 async function isOutsideProgram(program: string, root: string, searchPath = ''): Promise<boolean> {
   for (const folder of searchPath.split(':')) {
-    // An empty entry means the current folder of the command.
+    // An empty entry means the current folder of the command, which is inside the root.
     if (!isAbsolute(folder)) return false;
     const path = join(folder, program);
     const isThere = await access(path, constants.X_OK).then(

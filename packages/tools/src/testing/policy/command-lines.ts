@@ -201,7 +201,7 @@ const syntax = [
   ...["'", '"', '\\', '\\\n', '\r', '\u00a0', '\u000b', '\t', '\u2028', '&', '|&', '\n', '\0'],
 ];
 
-/** Writes a word in one of the ways in which a shell reads the same word. */
+/** Returns a word in one of the forms that a shell reads as the same word. */
 function quoted(text: string, way: number): string {
   const [head = '', ...rest] = text;
   switch (way) {
@@ -240,7 +240,7 @@ function commandIn(world: TrapWorld): fc.Arbitrary<string> {
   return fc.oneof({ weight: 30, arbitrary: known }, { weight: 1, arbitrary: pick(...others) });
 }
 
-/** Returns random command lines about a world. */
+/** Returns random command lines that use the files of a world. */
 export function commandLines(world: TrapWorld): fc.Arbitrary<string> {
   const line = fc
     .tuple(commandIn(world), fc.array(fc.tuple(separator, commandIn(world)), { maxLength: 2 }))

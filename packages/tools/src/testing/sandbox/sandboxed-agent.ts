@@ -9,7 +9,7 @@ import { runTool } from '../tool-context.ts';
 // reads one JSON request per line and prints one JSON answer per line. Its environment holds a key that
 // no command may get.
 
-/** One request: a command to run in a sandbox with these options. */
+/** One request: a command, and the options of the sandbox in which it runs. */
 export interface SandboxedRequest {
   readonly root: string;
   readonly input: JsonValue;
