@@ -124,7 +124,7 @@ export interface ApproveOptions<Input = JsonValue> {
 /** Options of `Run.deny`. */
 export interface DenyOptions {
   /**
-   * The reason, which the model also gets. Default: the model gets only the fact that the call was not
+   * The reason, which the model also gets. Default: the model gets only the text that the call was not
    * allowed.
    */
   readonly reason?: string | undefined;

@@ -66,7 +66,7 @@ export class Guards {
   }
 
   /**
-   * Returns the place that guardrails have to check before the run goes on. Undefined if there is none.
+   * Returns the content that guardrails have to check before the run goes on. Undefined if there is none.
    */
   pending(turn: TurnState, unanswered: readonly ToolCallPart[]): GuardrailPlace | undefined {
     if (turn.halt !== undefined || turn.isCompaction) return undefined;

@@ -117,7 +117,8 @@ export class Observers {
 
   #checkPace(entry: ObserverEntry, elapsedMs: number, record: LogRecord): void {
     if (!(elapsedMs > entry.slowMs)) return;
-    // The limit doubles, so that an observer that is always slow is not reported for each record.
+    // The limit is raised to twice this duration. An observer that is always slow is then not reported
+    // for each record.
     entry.slowMs = elapsedMs * 2;
     const took = `took ${Math.round(elapsedMs)} ms for one record`;
     this.#report(`${entry.name} ${took}, and the run waited for it`, record);

@@ -65,8 +65,9 @@ export async function openSession(
 }
 
 /**
- * Takes the lease of a session. If `mayStartLate` is true, it continues from the state that an earlier
- * run kept in memory. A message then costs the same in a long session as in a short one.
+ * Takes the lease of a session. If `mayStartLate` is true, it continues from a known state of the
+ * session, which is in memory or stored. A message then costs the same in a long session as in a short
+ * one.
  */
 async function takeSession(
   { log, name: holder }: Settings,

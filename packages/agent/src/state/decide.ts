@@ -12,7 +12,10 @@ export interface DecisionInput {
   readonly hasCalls: boolean;
   /** True if the context is too long and can be compacted. */
   readonly isLong: boolean;
-  /** The place that guardrails have to check before the run goes on, if any. */
+  /**
+   * The content that guardrails have to check before the run goes on: the input, the output or the tool
+   * calls.
+   */
   readonly guard: GuardrailPlace | undefined;
   /** The limit that the run has reached, if there is one. */
   readonly limit: string | undefined;

@@ -157,7 +157,10 @@ class MessageStream {
     return waitsForClient(state) && !isAnswered;
   }
 
-  /** Stores the answer of a queued command, which the run has not handled yet. */
+  /**
+   * Stores the id of a call that has an answer in a queued command. The run has not handled this command
+   * yet.
+   */
   learn({ fact }: LogRecord): void {
     if (fact?.type !== 'command_queued') return;
     const { type, toolCallId } = fact.command;

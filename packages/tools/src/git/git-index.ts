@@ -132,7 +132,10 @@ function findRisk(index: Buffer): string | undefined {
 
 interface EntryStart {
   readonly at: number;
-  /** True if the name is stored completely, without a shared part of the name before it. */
+  /**
+   * True if the name is stored completely. In version 4, a name can reuse the start of the name before
+   * it.
+   */
   readonly isWhole: boolean;
 }
 

@@ -76,7 +76,7 @@ const [maxIndexBytes, maxKept] = [134_217_728, 1000];
 const settledAfterMs = 3000;
 
 interface KeptIndex extends ReadIndex {
-  /** Whether a later change is certain to give another stamp. */
+  /** Whether the stamp is certain to differ after a later change. */
   readonly isSettled: boolean;
   /**
    * The paths of the index, of the further files of a split index, and of the settings that define how to

@@ -65,7 +65,7 @@ function passagesAsOutput(matches: readonly VectorMatch[]): ToolOutput {
   return { output: { text: passages.join('\n\n'), value } };
 }
 
-/** A document to search in. */
+/** A document that `retrievalTool` can search. */
 export interface SourceDocument {
   /** The name that the model sees, for example a path or a URL. It must be unique in its scope. */
   readonly id: string;

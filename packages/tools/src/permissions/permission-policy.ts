@@ -56,7 +56,7 @@ export interface PolicyData {
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];
   readonly remembered: readonly PermissionRule[];
-  /** Decides about a call. */
+  /** Returns the decision on a tool call, with the reason. */
   decide(call: PolicyCall): PolicyDecision;
   /**
    * Returns the same policy with one more rule for this session. Use `ruleFor` to get the narrowest rule

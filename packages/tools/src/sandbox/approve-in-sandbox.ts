@@ -96,7 +96,7 @@ export function approveUnconfined(
   };
 }
 
-/** True if a command is allowed without any rule that allows it. */
+/** True if the policy allows a command even without its `allow` rules, because the command only reads. */
 async function isFreeReading(policy: PermissionPolicy, pending: CheckedToolCall): Promise<boolean> {
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
   const strict = permissionPolicy({

@@ -205,7 +205,8 @@ async function findUnreadable({
     for (const entry of found) {
       if (entry.name.includes(undecodable)) return undefined;
       const path = join(folder, entry.name);
-      // A link inside the root needs no check, because the file that it leads to is either hidden or not.
+      // A link inside the root is not hidden. If the file that it leads to must not be read, that file is
+      // hidden.
       if (entry.isSymbolicLink() && (await leadsOut(root, path))) leaving.add(entry.name);
       if (entry.isSymbolicLink() || (entry.isDirectory() && entry.name === skipped)) continue;
       if (entry.name === repository || !mayRead({ path, kind: 'read' }))
