@@ -393,7 +393,7 @@ export class CallRunner {
       if (outcome.type === 'done') return;
       if (outcome.type === 'retry') tried++;
       else {
-        // The user may have answered while the sub-agent parked.
+        // The user may have answered while the sub-agent parked, and then the tool runs again.
         const answers = outcome.childCall.newAnswers.join('\n');
         if (answers === answered) return void this.#parked.add(call.toolCallId);
         answered = answers;

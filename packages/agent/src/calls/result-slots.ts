@@ -59,7 +59,7 @@ export class ResultSlots {
     return this.#takeDrafts();
   }
 
-  /** Returns the records that commit the result. It replaces the progress text. */
+  /** Returns the records that commit the result, which replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
     return this.#takeDrafts();

@@ -5,7 +5,7 @@ import type { Observer } from './observer.ts';
 export interface Divergence {
   /** The offset of the expected record. */
   readonly offset: number;
-  /** The recorded record. */
+  /** The record of the recording that the loop should have written. */
   readonly expected: LogRecord;
   /**
    * The records that the loop tried to write instead. Empty if the loop waits for something that never

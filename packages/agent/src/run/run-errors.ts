@@ -25,8 +25,8 @@ export function noSuchCall(
 /** The decision on a call that can no longer be decided on. */
 export interface CallOutcome {
   /**
-   * `ended` means that the call was neither approved nor denied. Its run has ended, or it needed no
-   * approval.
+   * The decision. `ended` means that the call was neither approved nor denied. Its run has ended, or it
+   * needed no approval.
    */
   readonly decision: 'allow' | 'deny' | 'ended';
   readonly by?: string | undefined;

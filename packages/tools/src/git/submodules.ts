@@ -72,7 +72,7 @@ export interface ReadIndex {
 
 const [maxIndexBytes, maxKept] = [134_217_728, 1000];
 
-/** A file that changed less than this time before it was read is read again, in milliseconds. */
+/** The minimum age of a file's last change, in milliseconds. A file that changed later is read again. */
 const settledAfterMs = 3000;
 
 interface KeptIndex extends ReadIndex {

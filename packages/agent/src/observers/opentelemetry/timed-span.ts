@@ -23,11 +23,11 @@ export interface TracedSpan {
   setAttribute(key: string, value: string): unknown;
   /** Sets several attributes. */
   setAttributes(attributes: Attributes): unknown;
-  /** Adds an event at a time. */
+  /** Adds an event with this time. */
   addEvent(name: string, attributes: Attributes, time: HrTime): unknown;
   /** Sets the status. */
   setStatus(status: SpanStatus): unknown;
-  /** Ends the span at a time. */
+  /** Ends the span with this end time. */
   end(time: HrTime): void;
 }
 
