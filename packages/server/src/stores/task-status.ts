@@ -44,6 +44,14 @@ export function isDrivenElsewhere({ stop: { reason, cause } }: Pick<RunResult, '
 }
 
 /**
+ * True if the log has not stored how the run ended, because its storage failed. The run is still open
+ * there, and a server resumes it as soon as the storage works.
+ */
+function isEndUnstored({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
+  return reason === 'error' && (cause === 'storage' || cause === 'storage_full');
+}
+
+/**
  * Sets the status of a task after its run, unless another request changed it meanwhile, or a later
  * run has taken over. `epoch` is that of the run, undefined if it never had the lease.
  */
@@ -59,6 +67,7 @@ export async function applyRunResult(
     else await tasks.setStatus(taskId, next, reason, epoch);
   };
   if (isDrivenElsewhere({ stop })) return;
+  if (epoch !== undefined && isEndUnstored({ stop })) return;
   const { reason, cause } = stop;
   if (reason === 'error') await change('FAILED', error?.message ?? 'The run ended with an error');
   if (reason === 'limit') await change('FAILED', `The run reached a limit: ${cause ?? ''}`);

@@ -79,8 +79,9 @@ export class Recovery {
           // interrupt.
           const hasMessages = runnable.some(expectsAnswer);
           const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || hasMessages);
-          // The server whose run failed retries it for these messages, but it may be gone.
-          const isLeft = task.status === 'FAILED' && isStatusOfRun && hasMessages;
+          // The log has not stored that the run ended, so the failure was one of the storage. The
+          // server of that run retries it for its messages, but that server may be gone.
+          const isLeft = task.status === 'FAILED' && isStatusOfRun && (isRunOpen || hasMessages);
           const isActive = isRunning && (isRunOpen || runnable.length > 0);
           const isOrphaned = isStopped || isLeft || isActive;
           if (isOrphaned) await loops.resume(task.id, agent.agent);

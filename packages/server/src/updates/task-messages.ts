@@ -92,8 +92,11 @@ function toRow(
   return { id, task_id: state.session, content, streaming_status, created_at, updated_at };
 }
 
-/** A given creation time, or that of the message that an edit replaces, is in the metadata. */
-function createdAt(item: ItemState): string | null {
+/**
+ * Returns the creation time of the messages of an item. The metadata has a time that was given, and
+ * that of the message that an edit replaces.
+ */
+export function createdAt(item: ItemState): string | null {
   const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
   if (typeof first === 'string') return first;
   return timeOf(typeof first === 'number' ? first : item.startedAt);
