@@ -145,8 +145,7 @@ export class CallRunner {
   }
 
   /**
-   * Gives each call its result. Resolves with `answered`, or with `parked` if all other calls wait for
-   * the user.
+   * Gives each call its result. Resolves with `parked` if the other calls wait for the user or a client.
    */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;

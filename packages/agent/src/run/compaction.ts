@@ -161,8 +161,8 @@ function isShorter({ covered, length }: ContextPlan, context: readonly Item[]): 
 const maxSummaries = 3;
 
 /**
- * Replaces the old steps with a summary by the model. After an overflow it fails only if the request for
- * the summary fails for a reason other than its length. Returns false if it failed.
+ * Replaces the old steps with a summary by the model. Returns false if the context did not become
+ * shorter. After an overflow, a summary without the model is used if the model cannot write one.
  */
 async function compact(
   context: RunContext,

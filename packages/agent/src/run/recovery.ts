@@ -23,8 +23,8 @@ export function recoveryDrafts(
   onInterrupted: Settings['onInterrupted'],
 ): readonly DraftRecord[] {
   const lost = turn === undefined ? [] : lostExecutions(turn);
-  // The response is complete. Calls without a result keep their slots, because their results are still to
-  // come.
+  // No response was interrupted. Calls without a result keep their slots, because their results are still
+  // to come.
   if (turn === undefined || !isInterrupted(turn)) return lost;
   if (onInterrupted === 'retry') {
     const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
