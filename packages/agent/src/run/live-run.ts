@@ -37,7 +37,7 @@ import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.t
 import type { Observers } from '../observers/observers.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession, refold } from '../session/open-session.ts';
-import { activeCommands, isCallAnswer, startsQueued } from '../state/commands.ts';
+import { activeCommands, isCallAnswer, startsQueuedInput } from '../state/commands.ts';
 import {
   findUsedId,
   interruptedStop,
@@ -450,7 +450,7 @@ export class LiveRun implements Run {
       const isAsked = activeCommands(journal.loop.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
-      if (!isAsked || !startsQueued(stop)) {
+      if (!isAsked || !startsQueuedInput(stop)) {
         this.#commands.close();
         return stop;
       }
