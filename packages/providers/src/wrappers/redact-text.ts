@@ -228,12 +228,13 @@ function redacted(request: ModelRequest, redact: Redact): ModelRequest {
 function redactPart(part: Part, redact: Redact): Part {
   const { providerState: _own, metadata, ...content } = part;
   const changed = redactContent(content as Part, redact);
-  const kept = metadata && withoutLogprobs(metadata);
   const noted = metadata && redactMetadata(metadata, redact);
   const isSame =
     JSON.stringify(changed) === JSON.stringify(content) &&
-    JSON.stringify(noted) === JSON.stringify(kept);
-  if (isSame) return metadata?.['logprobs'] === undefined ? part : { ...part, metadata: kept };
+    JSON.stringify(noted) === JSON.stringify(metadata && withoutLogprobs(metadata));
+  if (isSame && metadata?.['logprobs'] !== undefined)
+    return { ...part, metadata: withoutLogprobs(metadata) };
+  if (isSame) return part;
   const { signature: _signed, ...rest } = changed as Part & { readonly signature?: string };
   return { ...rest, ...(noted === undefined ? {} : { metadata: noted }) };
 }

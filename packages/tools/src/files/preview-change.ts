@@ -51,8 +51,8 @@ export async function previewChange(
 ): Promise<ChangePreview | undefined> {
   const planned = plannedChange(tool, input);
   if (planned === undefined) return undefined;
-  const { path, keepsLink, resultOf } = planned;
-  const place = await placeOf(workspace, path, { keepsLink });
+  const { path, resultOf } = planned;
+  const place = await placeOf(workspace, planned);
   if (place === undefined) return undefined;
   const at = { file: place.shown, isLinked: place.isLinked };
   const refusal = protectedLinkError(place)?.message;
@@ -125,8 +125,7 @@ function changed(
 /** Returns the resolved path. Undefined if the workspace cannot resolve it. */
 function placeOf(
   workspace: Pick<Workspace, 'resolve'>,
-  path: string,
-  { keepsLink = false }: Pick<PlannedChange, 'keepsLink'>,
+  { path, keepsLink }: Pick<PlannedChange, 'path' | 'keepsLink'>,
 ) {
   return workspace.resolve(path, { keepsLink }).catch(() => undefined);
 }
