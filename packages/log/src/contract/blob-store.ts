@@ -7,7 +7,10 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<BlobRef>;
   /** Returns the whole blob, or `undefined` if it does not exist. */
   get(hash: string): Promise<Uint8Array | undefined>;
-  /** Returns the bytes from `start` to `end`, without the one at `end`. */
+  /**
+   * Returns the bytes from `start` to `end`, without the byte at `end`. Returns `undefined` if the blob
+   * does not exist.
+   */
   slice(hash: string, start: number, end: number): Promise<Uint8Array | undefined>;
 }
 
