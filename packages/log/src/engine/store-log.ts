@@ -298,14 +298,14 @@ export class StoreLog implements Log {
     feeds.close();
     if (committed !== undefined) await committed;
     const closed = reader.close();
-    // A lease that could not be returned expires.
+    // If a lease could not be returned, it expires.
     await Promise.allSettled(given);
     await closed;
   }
 
   /**
-   * Loads the code of an operation and starts it. It starts after the operations that were called before
-   * it.
+   * Imports the code of an operation and then starts the operation. Operations start in the order in
+   * which they were called.
    */
   async #onceLoaded<Code, T>(
     load: () => Promise<Code>,
