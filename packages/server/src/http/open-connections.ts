@@ -7,8 +7,8 @@ import { ServerError } from '../contract/server-error.ts';
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * The open streamed replies of each caller. Limits their number and closes them when a token is
- * revoked.
+ * The open streamed replies of each caller. This class limits their number, and closes them when a token is
+ * revoked or expires.
  */
 export class OpenStreams {
   readonly #maxPerCaller: number;
@@ -27,7 +27,7 @@ export class OpenStreams {
     throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
   }
 
-  /** Counts a stream until its connection closes. Closes it when the caller's token expires. */
+  /** Counts a stream until its connection closes. When the caller's token expires, the stream is closed. */
   add(caller: string, response: HttpResponse, expiresAt: number | null = null): void {
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
@@ -39,7 +39,10 @@ export class OpenStreams {
     });
   }
 
-  /** A timer cannot wait for more than 24 days, so a long wait has several steps. */
+  /**
+   * Closes a response at a time. A timer cannot wait for more than 24 days, so a longer wait has several
+   * steps.
+   */
   #closeAt(response: HttpResponse, at: number): () => void {
     let cancel = () => {};
     const wait = () => {
