@@ -135,9 +135,17 @@ export interface Server {
  * Creates a server that serves agents over HTTP and SSE. It runs in one process and needs no other service.
  *
  * @example
- * const server = createServer({ tokens: [createToken()], agents: [ { type: 'sync', name: 'weather',
- * onMessage: async () => ({ type: 'text', author: 'agent', content: 'Sunny, 21 °C' }), }, ], }); const {
- * url } = await server.listen({ port: 0 });
+ * const server = createServer({
+ *   tokens: [createToken()],
+ *   agents: [
+ *     {
+ *       type: 'sync',
+ *       name: 'weather',
+ *       onMessage: async () => ({ type: 'text', author: 'agent', content: 'Sunny, 21 °C' }),
+ *     },
+ *   ],
+ * });
+ * const { url } = await server.listen({ port: 0 });
  */
 export function createServer(options: ServerOptions): Server {
   assertKnownOptions('createServer', options, optionNames);

@@ -33,8 +33,9 @@ const pageLength = 100;
 /**
  * Applies a retention policy to all sessions. Call it regularly, from one process or from several.
  *
- * @example await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000
- * });
+ * @example
+ * const ninetyDaysAgo = Date.now() - 90 * 24 * 3_600_000;
+ * await retain(log, { turnsWithDeltas: 10, changedBefore: ninetyDaysAgo });
  */
 export async function retain(log: Log, policy: RetentionPolicy): Promise<RetentionResult> {
   const { turnsWithDeltas = Number.POSITIVE_INFINITY } = policy;

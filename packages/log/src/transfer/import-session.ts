@@ -36,8 +36,9 @@ export interface ImportOptions {
  * `importBlobs`. The imported transcript is the same. For calls without a result, approval is decided
  * again, unless `isTrusted` is true.
  *
- * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
- * })); await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
+ * @example
+ * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
+ * await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
  */
 export async function importSession(
   log: Log,

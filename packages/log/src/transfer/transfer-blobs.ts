@@ -50,8 +50,8 @@ function missingBlob(session: SessionId, hash: string): LogError {
  * Stores the blobs that `exportBlobs` wrote and returns their references. It checks the hash of each blob
  * before it stores the blob. After an error, the earlier blobs stay stored without references.
  *
- * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
- * }));
+ * @example
+ * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
  */
 export async function importBlobs(log: Log, lines: LineSource): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];

@@ -24,8 +24,8 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
     isOpen = false,
   ) =>
     withJournal(taskId, async (journal) => {
-      // Takes the lease first. Then the edited state is current, and no other process can edit at
-      // the same time.
+      // The empty append takes the lease. The state is then current, and no other process can edit at the
+      // same time.
       await journal.append([]);
       for (const { id, content } of edits) {
         const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
@@ -92,12 +92,14 @@ function newMessage(
   );
   const id = `${taskId}.${first}`;
   if (createdAt == null) return { id, drafts };
-  // A message with its own time stores its id beside it.
+  // A message with its own time stores its id in the same metadata.
   const metadata = { message: id, createdAt: isoTime(Date.parse(createdAt)) };
   return { id, drafts: drafts.map((draft) => withMetadata(draft, metadata)) };
 }
 
-/** Message ids are `<task id>.<part id>`. Task ids contain no dot. */
+/**
+ * Returns the task id in a message id. Message ids are `<task id>.<part id>`, and task ids contain no dot.
+ */
 function taskIdOf(id: string): string {
   const [, taskId] = /^([^.]+)\.\d+\.\d+\../s.exec(id) ?? [];
   if (taskId === undefined) throw notFoundError('message', id);
@@ -120,8 +122,8 @@ function firstMessage(messages: readonly TaskMessage[], what: string): TaskMessa
 }
 
 /**
- * Keeps the messages that match any including filter and no excluding one. Without an including
- * filter all messages are included.
+ * Returns the messages that match at least one including filter and no excluding filter. If there is no
+ * including filter, all messages are included.
  */
 function filterMessages(
   messages: readonly TaskMessage[],
@@ -154,11 +156,14 @@ interface MessageSlice {
   readonly limit: number;
   readonly direction: 'older' | 'newer';
   readonly cursor?: string | undefined;
-  /** Number of messages to skip if there is no cursor. */
+  /** The number of messages to skip if there is no cursor. */
   readonly skip?: number | undefined;
 }
 
-/** Returns a slice of messages. `messages` is oldest first; `older` starts at the newest. */
+/**
+ * Returns a slice of messages. `messages` is ordered from oldest to newest. With `older`, the slice starts
+ * at the newest message.
+ */
 function sliceMessages(
   messages: readonly TaskMessage[],
   { limit, direction, cursor, skip = 0 }: MessageSlice,
@@ -173,7 +178,10 @@ function sliceMessages(
   return { data, next: hasMore && last !== undefined ? cursorOf(last) : null };
 }
 
-/** The cursor contains the time too, because the message may be deleted before the next request. */
+/**
+ * Returns the cursor of a message. It also contains the time, because the message may be deleted before the
+ * next request.
+ */
 function cursorOf({ id, created_at }: TaskMessage): string {
   return Buffer.from(`${created_at} ${id}`).toString('base64url');
 }
