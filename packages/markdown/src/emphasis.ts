@@ -8,7 +8,7 @@ export type DelimiterChar = '*' | '_' | '~';
 export interface DelimiterRun {
   readonly char: DelimiterChar;
   readonly slot: Slot;
-  /** The position among the runs. Later runs have higher numbers. */
+  /** The position of this run among all runs. Later runs have higher numbers. */
   readonly order: number;
   /** The number of characters in the source. */
   readonly length: number;

@@ -67,8 +67,8 @@ export class Http {
   }
 
   /**
-   * Sends the request once and returns the response, whatever its status is. Throws `unreachable`, or the
-   * signal's reason.
+   * Sends the request once and returns the response with any status. Throws `unreachable`, or the signal's
+   * reason.
    */
   async send({
     what,

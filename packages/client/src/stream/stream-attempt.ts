@@ -137,7 +137,7 @@ export class StreamAttempt {
   }
 }
 
-/** Detects that no data arrived for too long. It uses only one timer, however much data arrives. */
+/** Detects that no data arrived for too long. It uses only one timer, even if much data arrives. */
 class SilenceWatch {
   readonly #clock: Clock;
   readonly #limitMs: number;

@@ -33,7 +33,7 @@ export const snapshotVersion = 1;
  * class instances.
  */
 export interface StoredFold<T> {
-  /** A name that no other fold has. */
+  /** The name of the fold. Each fold must have another name. */
   readonly name: string;
   /**
    * The version of the fold. Increase it when the fold changes. Stored values of other versions are not
@@ -514,8 +514,8 @@ function cutAt(state: FoldState, { link, point }: Cut): FoldState {
 const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
 
 /**
- * Returns the latest cut for a fold: the last stored link such that no item up to it is needed. Returns
- * undefined if there is no such link.
+ * Returns the latest cut for a fold. It is the last stored link for which this is true: the fold needs no
+ * item in the link and no item before it. Returns undefined if there is no such link.
  */
 function neededFrom(
   items: Sequence<ItemState>,

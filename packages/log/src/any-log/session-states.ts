@@ -16,7 +16,7 @@ import { requireSessionInfo, unfoldableError } from './read-session.ts';
 import type { CutState, StoredFold, StoredValue } from './session-snapshots.ts';
 import { bytesOf, sizeOf } from './state-size.ts';
 
-/** A fold beside the session state, for example the state of an agent loop. */
+/** A fold that is computed in addition to the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
   /** The value before the first record. */
   readonly initial: T;
@@ -73,7 +73,7 @@ interface Entry {
   state: FoldState;
   /** The approximate size of `state`. */
   bytes: number;
-  /** The values of other folds. */
+  /** The value of each fold that was used with this state. */
   readonly values: Map<SessionFold<unknown>, FoldedValue>;
   /** The values of the snapshot that the state started from, by the name of the fold. */
   readonly stored: ReadonlyMap<string, StoredValue>;

@@ -3,7 +3,7 @@
  * identified by the hash of its bytes.
  */
 export interface BlobStore {
-  /** Stores the bytes. Storing the same bytes again has no effect on the content. */
+  /** Stores the bytes and returns a reference to them. The same bytes are stored only once. */
   put(bytes: Uint8Array): Promise<BlobRef>;
   /** Returns the whole blob, or `undefined` if it does not exist. */
   get(hash: string): Promise<Uint8Array | undefined>;

@@ -21,7 +21,7 @@ export type LogErrorCode =
   /** An option is invalid. */
   | 'bad_option'
   /**
-   * The log was rewound since the reader's incarnation: it was restored from a backup, or it lost its
+   * The cursor belongs to an earlier incarnation of the session. A backup was restored, or the log lost its
    * last records. Read the session again from offset 0.
    */
   | 'rewound'

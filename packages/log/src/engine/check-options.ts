@@ -188,7 +188,7 @@ function assertOffset(
   throw new LogError('bad_offset', message, { session, offset, through });
 }
 
-/** True for a whole number that is 0 or more. */
+/** Returns whether a value is a whole number that is 0 or more. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -137,8 +137,8 @@ export class StoreDriver implements Driver {
   }
 
   /**
-   * Ends the driver after a failure. It accepts no more appends, because it does not know which record the
-   * next append would follow.
+   * Ends the driver after a failure. It accepts no more appends, because its position in the log is
+   * unknown.
    */
   loseLease(error: unknown): void {
     if (this.#failure !== undefined) return;

@@ -19,7 +19,10 @@ interface LeaseRequest extends OpenOptions {
   readonly nextEpoch: () => number;
 }
 
-/** Returns the row with a new driver. Throws `held` if another driver may still be alive. */
+/**
+ * Returns the session row with a lease for a new driver. Throws `held` if another driver may still be
+ * alive.
+ */
 export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
   if (row.isClosed) throw closedError(row);
   const lease = currentLease(row);
@@ -46,7 +49,7 @@ interface DriverEpoch {
   readonly epoch: number;
 }
 
-/** Throws `fenced` unless this epoch drives the session. */
+/** Throws `fenced` if the driver of the session has another epoch. */
 export function assertIsDriver(
   row: SessionRow | undefined,
   epoch: number,

@@ -25,8 +25,8 @@ export interface LocalLogOptions extends StoreLogOptions {
    */
   readonly commitIntervalMs?: number | undefined;
   /**
-   * Publishes committed records to followers in other processes. The caller must close it. Default:
-   * no bus.
+   * Publishes committed records to followers in other processes. The caller must close the bus. Default: no
+   * bus.
    */
   readonly bus?: Bus | undefined;
   /**
@@ -34,7 +34,10 @@ export interface LocalLogOptions extends StoreLogOptions {
    * until it expires. Default: always undefined.
    */
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
-  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
+  /**
+   * Called at each commit point of a transaction. Tests use it, for example to kill the process there.
+   * Default: none.
+   */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 

@@ -12,7 +12,7 @@ import type { LeaseJudge } from './lease-clock.ts';
 interface LeaseHolder {
   readonly session: SessionId;
   readonly epoch: number;
-  /** Ends the driver and returns its lease because the log is closed. */
+  /** Ends the driver because the log is closed, and returns its lease. */
   close(why: Error): Promise<void>;
   /** Ends the driver because it no longer holds the lease. */
   loseLease(why: Error): void;

@@ -25,7 +25,7 @@ const maxBatchesWithoutPause = 8;
 const finished = { done: true, value: undefined } as const;
 
 /**
- * Follows one session: it returns the stored records after the cursor, and then new records. The iteration
+ * Follows one session. It returns the stored records after the cursor, and then new records. The iteration
  * ends at `until`, on abort, or when the reader calls `return()` or `throw()`. These calls also end a
  * pending `next()`. Nothing starts before the first `next()`. The class is not an async generator, because
  * every batch of every session passes through it and a generator is slower.

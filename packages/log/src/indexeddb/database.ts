@@ -88,7 +88,8 @@ export class LogDatabase {
     try {
       return (await this.#opened()).transaction(allStores, mode, options);
     } catch (error) {
-      // The browser closes a connection when the user clears the data of the site.
+      // The browser closes a connection when the user clears the data of the site. A new connection is
+      // opened then.
       if ((error as { readonly name?: string }).name !== 'InvalidStateError') throw error;
       this.#open = undefined;
       return (await this.#opened()).transaction(allStores, mode, options);
@@ -170,7 +171,7 @@ function abort(tx: IdbTransaction): void {
   try {
     tx.abort();
   } catch {
-    // The transaction has already ended.
+    // The error is ignored, because the transaction has already ended.
   }
 }
 

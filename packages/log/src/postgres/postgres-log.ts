@@ -45,8 +45,8 @@ export interface PostgresLogOptions {
    */
   readonly commitIntervalMs?: number | undefined;
   /**
-   * Publishes committed records to followers in other processes. The caller must close it. Default:
-   * no bus.
+   * Publishes committed records to followers in other processes. The caller must close the bus. Default: no
+   * bus.
    */
   readonly bus?: Bus | undefined;
   /**
@@ -61,7 +61,10 @@ export interface PostgresLogOptions {
   readonly maxReaders?: number | undefined;
   /** How often followers check the store if there is no notification, in milliseconds. Default: 1,000. */
   readonly pollIntervalMs?: number | undefined;
-  /** For tests: called at each commit point, for example to kill the process there. Default: none. */
+  /**
+   * Called at each commit point of a transaction. Tests use it, for example to kill the process there.
+   * Default: none.
+   */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 

@@ -53,9 +53,9 @@ export type OnBusDiagnostic = (diagnostic: BusDiagnostic) => void;
 
 /** The Redis keys that one process uses. */
 export interface BusKeys {
-  /** The stream of a session. All processes share it. */
+  /** Returns the key of a session's stream. All processes share this stream. */
   stream(session: SessionId): string;
-  /** A stream that only wakes this process's reader. */
+  /** The key of a stream. An entry in it only wakes this process's reader. */
   readonly wake: string;
   /** A key that disappears if Redis loses its data or this process stops reading. */
   readonly mark: string;

@@ -18,7 +18,7 @@ export interface RecordStore extends StoreReader {
 
 /** Selects the session rows that `sessions` returns. */
 export interface SessionRowFilter extends Omit<SessionFilter, 'isWaiting'> {
-  /** Only sessions with open runs, open turns or queued commands. */
+  /** If true, only sessions with open runs, open turns or queued commands. Default: all sessions. */
   readonly hasWork?: boolean | undefined;
 }
 

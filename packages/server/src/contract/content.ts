@@ -106,7 +106,7 @@ export const contentBodySchema = z.discriminatedUnion('type', [
 
 /** The content of a stored message: text, data, tool request, tool response or reasoning. */
 export type Content = z.output<typeof contentSchema>;
-/** Content as a caller writes it. Fields with a default may be omitted. */
+/** The content of a message in the form that a caller writes. Fields with a default may be omitted. */
 export type ContentInput = z.input<typeof contentSchema>;
 /** The content of one type, such as `ContentOf<'text'>`. */
 export type ContentOf<Type extends Content['type']> = Extract<Content, { type: Type }>;

@@ -3,7 +3,7 @@ import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core'
 /** The tables of a row store. They contain data that is looked up and not streamed. */
 export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
 
-/** One stored document. */
+/** A row: one stored document with its keys. */
 export interface Row {
   readonly id: string;
   /** The version of the row. A new row has version 1, and each change adds one. */
@@ -92,8 +92,8 @@ export interface Rows {
   /** Returns one page of rows. */
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /**
-   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or
-   * if another row has the same unique key, and `fenced` if the row has a higher epoch than
+   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or if
+   * another row has the same unique key. Throws `fenced` if the row has a higher epoch than
    * `options.epoch`.
    */
   put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;

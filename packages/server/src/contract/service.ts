@@ -17,9 +17,12 @@ import type {
 
 /**
  * The operations behind the HTTP routes. Their types are those of requests and responses. A refused
- * operation throws a `ServerError`: `not_found` for an unknown or deleted resource, `bad_state` for an
- * operation that the state does not allow, `conflict` for a concurrent change, and `agent_failed` for a
- * handler that threw.
+ * operation throws a `ServerError` with one of these codes:
+ *
+ * - `not_found`: the resource is unknown or was deleted.
+ * - `bad_state`: the state of the resource does not allow the operation.
+ * - `conflict`: another client changed the resource at the same time.
+ * - `agent_failed`: a handler of the agent threw.
  */
 export interface TaskService {
   readonly agents: AgentService;
@@ -31,7 +34,7 @@ export interface TaskService {
   readonly trackers: TrackerService;
 }
 
-/** Names a resource by its id or by its name. */
+/** Identifies a resource by its id or by its name. */
 export type Ref = { readonly id: string } | { readonly name: string };
 
 /**

@@ -3,8 +3,8 @@ import type { Frame } from '@millrace/core/streams';
 import type { HttpResponse } from './http.ts';
 
 /**
- * Translates the log into frames of one format. A view is pure, so the same records always give the same
- * frames, at whatever offset a viewer starts.
+ * Translates the log into frames of one format. A view is pure. The same records always give the same
+ * frames, even if viewers start at different offsets.
  */
 export interface FrameView {
   readonly name: 'records' | 'events' | 'updates' | 'ui';

@@ -37,8 +37,8 @@ function visit(
 }
 
 /**
- * The kinds of schemas that contain no other schemas. Any kind that the search does not know is reported,
- * so that no schema is missed.
+ * The kinds of schemas that contain no other schemas. A schema of a kind that is not listed in this file is
+ * reported, so that no schema is missed.
  */
 const leaves = [
   ...[z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum, z.ZodNull],

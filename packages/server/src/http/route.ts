@@ -21,7 +21,7 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Knows whether the stores accept writes. Default: unknown, and the server counts as ready. */
+  /** Says whether the stores accept writes. Default: unknown, and the server counts as ready. */
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;

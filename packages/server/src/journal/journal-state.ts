@@ -147,7 +147,7 @@ export function runnableCommands({ commands, lastRun }: JournalState): readonly 
 }
 
 /**
- * Returns whether a run ended such that only a new command continues. A crash of the process does not
+ * Returns whether only a new command can start another run after this stop. A crash of the process does not
  * count, so earlier commands are still handled.
  */
 function isHalted({ reason, cause }: Stop): boolean {

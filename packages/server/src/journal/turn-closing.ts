@@ -37,7 +37,7 @@ export async function abandonTurn(journal: TaskJournal, turn: JournalTurn): Prom
     await closeTurn(journal, turn, stop);
     await turn.finish(stop);
   } catch {
-    // The next driver of the session finds the turn open and repairs it.
+    // The error is ignored, because the next driver of the session finds the turn open and repairs it.
   }
 }
 

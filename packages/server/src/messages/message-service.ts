@@ -10,7 +10,7 @@ import { messageOf, messagesOf } from '../updates/task-messages.ts';
 import { editDrafts } from './edit-message.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
 
-/** Calls `work` with the task's journal. Throws if the task does not exist. */
+/** Calls `work` with the task's journal and returns its result. Throws if the task does not exist. */
 export type WithJournal = <T>(
   taskId: string,
   work: (journal: TaskJournal) => Promise<T>,

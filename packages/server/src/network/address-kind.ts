@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 
 /**
  * The kind of network that an IP address belongs to. `forbidden` means that no agent can be there, or that
- * a cloud serves credentials there. The server never connects to a forbidden address, whatever its
- * configuration is.
+ * a cloud serves credentials there. The server never connects to a forbidden address, and no option can
+ * change this.
  */
 export type AddressKind = 'loopback' | 'private' | 'public' | 'forbidden';
 

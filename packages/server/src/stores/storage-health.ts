@@ -29,7 +29,7 @@ const probeMs = 1000;
 const probeText = 'x'.repeat(2 ** 16);
 
 /**
- * Knows whether the stores accept writes. After a failed write was reported, the server is not ready until
+ * Tracks whether the stores accept writes. After a failed write was reported, the server is not ready until
  * a write of some size succeeds. As long as no write has failed, this class writes nothing.
  */
 export class StorageHealth {

@@ -128,7 +128,7 @@ export class Viewer implements Subscriber {
     else this.#block();
   }
 
-  /** Sets whether the viewer checks after each batch that the stream must end. */
+  /** Sets whether the viewer must check after each batch if its stream ends now. */
   watchForEnd(isEnding: boolean): void {
     if (this.#isFinished) return;
     this.#watchesForEnd = isEnding;

@@ -77,7 +77,7 @@ export interface TaskServiceOptions {
 }
 
 export interface RunningTaskService extends TaskService {
-  /** Knows whether the stores accept writes. */
+  /** Says whether the stores accept writes. */
   readonly storage: StorageHealth;
   /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;

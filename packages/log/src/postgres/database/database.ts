@@ -40,8 +40,8 @@ const retryPausesMs = { first: 20, longest: 1000 };
 const closingRetryMs = 2000;
 
 /**
- * Access to a Postgres database: a connection pool for reading, migrations, and retries during
- * outages.
+ * Gives access to a Postgres database. It has a connection pool for reading, runs migrations, and retries
+ * during outages.
  */
 export class Database {
   #target: Target;

@@ -2,7 +2,7 @@ import { Database, type DatabaseOptions } from './database.ts';
 import { addIncarnations, checkLineage } from './lineage.ts';
 import { type Statements, statementsIn } from './statements.ts';
 
-/** The database of a log: its tables and its SQL statements. */
+/** The Postgres database of a log, with its tables and its SQL statements. */
 export class LogDatabase extends Database {
   #statements: { readonly schema: string; readonly all: Statements } | undefined;
 

@@ -56,7 +56,7 @@ export class ReferenceDriver implements Driver {
     try {
       this.#store.add(driven, drafts, `driver ${this.epoch}`);
     } catch (error) {
-      // After a failure the driver does not know which record its next append would follow, so it ends.
+      // After a failure, the position of the driver in the log is unknown, so it ends.
       this.end(error as Error);
       throw error;
     }
@@ -76,7 +76,7 @@ export class ReferenceDriver implements Driver {
     const known = producers.get(producer);
     const counted = { attempt: call.attempt, epoch: 0, ...known };
     const fresh = { ...counted, sequence: 0, through: 0, driverEpoch, isRequest };
-    // Admitting the same producer again does not change its state.
+    // If this driver admitted the producer before, the producer keeps its state.
     if (known?.driverEpoch !== driverEpoch)
       producers.set(producer, { ...fresh, turn: options.turn });
     return { session, driverEpoch, producer };

@@ -93,8 +93,8 @@ function trackPart(parts: PartId[], delta: DraftRecord['delta']): void {
 }
 
 /**
- * Returns the drafts that finish the item. Only the last usage report of an attempt counts. The report
- * therefore includes the usage of the turn's earlier streams.
+ * Returns the drafts that finish the item. Only the last usage report of an attempt counts. This report is
+ * therefore the sum of all streams of the turn so far.
  */
 function finishDrafts(
   context: TurnContext,
@@ -172,8 +172,8 @@ function invalidStream(why: string, cause?: unknown): ProviderError {
 }
 
 /**
- * Changes the ids in deltas: they get an item of this session, and parts get new ids. Two streams with the
- * same part ids therefore do not conflict.
+ * Changes the ids in deltas. The deltas get an item of this session, and their parts get new ids. Two
+ * streams with the same part ids therefore do not conflict.
  */
 class DeltaRelocator {
   readonly #itemId: ItemId;

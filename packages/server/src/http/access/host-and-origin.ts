@@ -70,7 +70,7 @@ export function checkOrigin(
   };
 }
 
-/** Headers of the answer to a CORS preflight request. */
+/** The headers of the answer to a CORS preflight request. */
 export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':

@@ -14,7 +14,7 @@ export interface Cursor {
 /** The form of a cursor as text: `offset` or `offset.k`, then a hyphen and the incarnation. */
 const cursorPattern = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([0-9a-z]{1,32}))?$/;
 
-/** True if the text is a cursor. */
+/** Returns whether the text is a cursor. */
 export function isCursor(text: string): boolean {
   return cursorPattern.test(text);
 }

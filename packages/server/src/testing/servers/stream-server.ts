@@ -57,7 +57,7 @@ export async function startStreamServer(options: StreamServerOptions): Promise<S
   };
 }
 
-/** Waits until pending work, including sockets, has had a chance to run. */
+/** Resolves after pending work, including work of sockets, had a chance to run. */
 export async function settled(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
 }
