@@ -44,6 +44,14 @@ export function isDrivenElsewhere({ stop: { reason, cause } }: Pick<RunResult, '
 }
 
 /**
+ * Returns whether the end of the run is missing on the log, because the storage failed. The run is still
+ * open on the log. A server resumes it as soon as the storage works.
+ */
+function isEndUnstored({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
+  return reason === 'error' && (cause === 'storage' || cause === 'storage_full');
+}
+
+/**
  * Sets the status of a task after its run. It has no effect if another request changed the status
  * meanwhile, or if a later run has taken over. `epoch` is that of the run. It is undefined if the run never
  * had the lease.
@@ -60,6 +68,7 @@ export async function applyRunResult(
     else await tasks.setStatus(taskId, next, reason, epoch);
   };
   if (isDrivenElsewhere({ stop })) return;
+  if (epoch !== undefined && isEndUnstored({ stop })) return;
   const { reason, cause } = stop;
   if (reason === 'error') await change('FAILED', error?.message ?? 'The run ended with an error');
   if (reason === 'limit') await change('FAILED', `The run reached a limit: ${cause ?? ''}`);

@@ -78,8 +78,9 @@ export class Recovery {
           // Interrupted tasks are included, because the remaining commands were sent after the interrupt.
           const hasMessages = runnable.some(expectsAnswer);
           const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || hasMessages);
-          // The server whose run failed retries the run for these messages, but that server may be gone.
-          const isLeft = task.status === 'FAILED' && isStatusOfRun && hasMessages;
+          // If the run is still open on the log, the storage had failed. The server of a failed run retries
+          // it for its messages, but that server may be gone.
+          const isLeft = task.status === 'FAILED' && isStatusOfRun && (isRunOpen || hasMessages);
           const isActive = isRunning && (isRunOpen || runnable.length > 0);
           const isOrphaned = isStopped || isLeft || isActive;
           if (isOrphaned) await loops.resume(task.id, agent.agent);

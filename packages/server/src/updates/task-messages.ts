@@ -96,10 +96,10 @@ function toRow(
 }
 
 /**
- * Returns when the message was created. If the client gave a time, or an edit keeps the time of the
- * original message, the time is in the metadata.
+ * Returns when the messages of an item were created. If the client gave a time, or an edit keeps the time
+ * of the original message, the time is in the metadata.
  */
-function createdAt(item: ItemState): string | null {
+export function createdAt(item: ItemState): string | null {
   const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
   if (typeof first === 'string') return first;
   return timeOf(typeof first === 'number' ? first : item.startedAt);
