@@ -22,23 +22,14 @@ import { sizeOf } from './state-size.ts';
 // stored, `points` contains the part of this link. If a later record changes an old item, the state has new
 // links from this item on. The next snapshot then writes the parts of these links again.
 
-/**
- * The version of the snapshot format. Increase it when the fold or the format changes. Snapshots of other
- * versions are not used.
- */
+/** Increase this version when the fold or the format changes. Snapshots of other versions are not used. */
 export const snapshotVersion = 1;
 
-/**
- * Says how the value of a fold is stored in snapshots. The value must be plain data, without functions and
- * class instances.
- */
+/** Says how the value of a fold is stored in snapshots. The value must be plain data. */
 export interface StoredFold<T> {
   /** The name of the fold. Each fold must have another name. */
   readonly name: string;
-  /**
-   * The version of the fold. Increase it when the fold changes. Stored values of other versions are not
-   * used.
-   */
+  /** Increase this version when the fold changes. Stored values of other versions are not used. */
   readonly version: number;
   /**
    * Returns whether later work on the session may read an item. Once it returned false for an item, it must
@@ -46,9 +37,7 @@ export interface StoredFold<T> {
    * Default: all items are loaded.
    */
   readonly needs?: ((value: T, item: ItemState) => boolean) | undefined;
-  /**
-   * Returns the value without the data about items that are not loaded. Default: the value does not change.
-   */
+  /** Removes data about items that are not loaded from the value. Default: the value does not change. */
   readonly shorten?: ((value: T, has: (item: ItemId) => boolean) => T) | undefined;
 }
 
@@ -114,10 +103,7 @@ export interface SnapshotState {
 
 /** The approximate size of a part in bytes. A new part starts when this size is reached. */
 const partBytes = 256 * 2 ** 10;
-/**
- * The maximum length of part 0. A state with a longer head is not stored, because folding the records is
- * about as fast.
- */
+/** The maximum length of part 0. Longer states are not stored, because folding is about as fast. */
 const maxHeadLength = 8 * 2 ** 20;
 const readBytes = 4 * 2 ** 20;
 
@@ -233,8 +219,7 @@ async function writeSnapshot(
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
-  // These links must be stored again, so their entries are removed. Another writer may have replaced their
-  // parts.
+  // These links are stored again. Another writer may have replaced the parts that they had.
   for (const link of fresh.items) points.delete(link);
   const added = encodedValues(items, incarnation, values);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
@@ -284,17 +269,13 @@ interface LinkSource extends Pick<FoldState, 'session' | 'items' | 'usage'> {
   readonly incarnation: string;
 }
 
-/**
- * Finds the links that are not stored. `last` is the last stored part. Returns undefined if the oldest
- * links are not stored and are not in memory either.
- */
+/** Finds the links that are not stored. Returns undefined if some of these links are not in memory. */
 async function newLinks(
   store: SnapshotStore,
   { session, items, usage, incarnation }: LinkSource,
   last: PartRef,
 ): Promise<NewLinks | undefined> {
-  // A link counts as stored only if its part is still valid. A redaction or another process may have
-  // replaced or removed parts.
+  // A link counts as stored only while its part is valid. Another writer can replace parts.
   const isStored = (link: Sequence<ItemState>) => {
     const { part, id, ...point } = points.get(link) ?? { ...noPart, incarnation: undefined };
     return point.incarnation === incarnation && (part < last.part || id === last.id);
@@ -324,10 +305,7 @@ async function isThere(
   return content?.id === id;
 }
 
-/**
- * Walks from the newest link back to the first link that fits. Returns the links after it, oldest first,
- * and the link that fits.
- */
+/** Returns the links after the newest link that fits, oldest first, and the link that fits. */
 function linksUntil<T>(
   sequence: Sequence<T>,
   fits: (link: Sequence<T>) => boolean,
@@ -338,10 +316,7 @@ function linksUntil<T>(
   return [found.reverse(), link];
 }
 
-/**
- * Returns the number of links, from the oldest on, that have only finished items. The newest link is never
- * counted, because it still grows.
- */
+/** Returns how many links, from the oldest on, are finished. The newest link still grows and never counts. */
 function sealedCount(links: readonly Sequence<ItemState>[]): number {
   const isOpen = ({ chunk }: Sequence<ItemState>) =>
     chunk.some(({ finished }) => finished === undefined);
@@ -379,10 +354,7 @@ function newParts(
   return parts;
 }
 
-/**
- * Returns whether the stored snapshot is nearly as new as the state, and has recent values of the same
- * folds.
- */
+/** Returns whether the stored snapshot and its values of the same folds are nearly as new as the state. */
 function isRecent(
   known: Head,
   {
@@ -448,9 +420,7 @@ function encodedValues(
   return Object.fromEntries(values.map(encode));
 }
 
-/**
- * Returns states without their oldest items: one for each value that ends at the same record as the state.
- */
+/** Returns a state without its oldest items for each value that ends at the same record as the state. */
 function cutStates({ state, incarnation, values }: StateToStore): readonly CutState[] {
   return values.flatMap((given) => {
     const { cut, value } = shortened(state.items, incarnation, given);
@@ -461,10 +431,7 @@ function cutStates({ state, incarnation, values }: StateToStore): readonly CutSt
   });
 }
 
-/**
- * A place in the item list. The link and all links before it are stored, and a fold needs none of their
- * items.
- */
+/** A place in the item list. All links up to `link` are stored, and a fold needs none of their items. */
 interface Cut {
   readonly link: Sequence<ItemState>;
   readonly point: StoredPoint;
@@ -485,10 +452,7 @@ function shortened(
   return { cut, value: shorten(value, (id) => ids.has(id)) };
 }
 
-/**
- * Returns a copy of the state that has only the links after the cut. The entries in `points` are copied to
- * the new links.
- */
+/** Returns a copy of the state with only the links after the cut. Entries of `points` are copied too. */
 function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
   let usage: Sequence<AttemptUsage> = cutSequence();
@@ -507,16 +471,10 @@ function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   return { ...state, items, usage };
 }
 
-/**
- * For each fold, the links that the fold does not need. It does not need any link before them either. A
- * link in this set stays unneeded.
- */
+/** For each fold, links that it does not need. It needs no link before them either, now and later. */
 const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
 
-/**
- * Returns the latest cut for a fold. It is the last stored link for which this is true: the fold needs no
- * item in the link and no item before it. Returns undefined if there is no such link.
- */
+/** Returns the last stored link up to which a fold needs no item. Returns undefined if there is none. */
 function neededFrom(
   items: Sequence<ItemState>,
   incarnation: string,
