@@ -138,12 +138,12 @@ interface ColorOptions {
 }
 
 /**
- * Returns true if a stream may contain colours. Flags and variables override the default, which
- * depends on the terminal.
+ * Returns true if a stream may contain colours. `--no-color` decides first, then FORCE_COLOR, then
+ * NO_COLOR, as in the theme of the chat. Without them, terminals get colours.
  */
 export function hasColor(stream: OutputStream, { env, color = true }: ColorOptions): boolean {
-  if (!color || env['NO_COLOR']) return false;
+  if (!color) return false;
   const forced = env['FORCE_COLOR'];
   if (forced !== undefined) return forced !== '0' && forced !== 'false';
-  return stream.isTTY === true && env['TERM'] !== 'dumb';
+  return !env['NO_COLOR'] && stream.isTTY === true && env['TERM'] !== 'dumb';
 }

@@ -62,13 +62,16 @@ export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
     const named = { agent, provider: provider ?? undefined, model: model ?? undefined };
     return [{ ...named, tasks: group.length, attempts, usage }];
   });
-  return rows.toSorted((a, b) => weight(b) - weight(a));
+  return rows.toSorted((a, b) => costOf(b) - costOf(a) || tokensOf(b) - tokensOf(a));
 }
 
-/** Returns a key for sorting. It is never shown; costs are shown as exact decimals. */
-function weight({ usage }: UsageRow): number {
-  const money = Number(usage.costs[0]?.amount ?? 0);
-  return money * 1e12 + usage.input + usage.output;
+/** Returns a cost for sorting. It is never shown, because costs are shown as exact decimals. */
+function costOf({ usage }: UsageRow): number {
+  return Number(usage.costs[0]?.amount ?? 0);
+}
+
+function tokensOf({ usage }: UsageRow): number {
+  return usage.input + usage.output;
 }
 
 export function totalOf(rows: readonly UsageRow[]): Usage | undefined {

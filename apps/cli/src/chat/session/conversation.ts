@@ -342,7 +342,7 @@ export class Conversation {
       this.#unrecordedText = undefined;
       const folder = event.metadata?.['cwd'];
       const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
-      if (isOther) this.#otherFolder ??= folder;
+      if (isOther) this.#otherFolder = folder;
     }
     const withdrawn = this.#withdrawals.handle(event);
     if (withdrawn !== undefined) this.#options.putBack(withdrawn);
