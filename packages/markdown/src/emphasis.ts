@@ -10,7 +10,7 @@ export interface DelimiterRun {
   readonly slot: Slot;
   /** The position of this run among all runs. Later runs have higher numbers. */
   readonly order: number;
-  /** The number of characters in the source. */
+  /** The number of characters that the run has in the source. */
   readonly length: number;
   readonly canOpen: boolean;
   readonly canClose: boolean;

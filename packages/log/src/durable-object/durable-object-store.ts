@@ -143,7 +143,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       );
       for (const chunk of chunks) {
         reader.add(chunk);
-        // The rest of a row may have no records, but a page must contain at least one record.
+        // A row can have no records after the start offset. A page needs at least one record, so the next
+        // row is read.
         if (reader.bytes >= maxBytes && reader.records.length > 0) return reader.records;
       }
       if (chunks.length === 0) break;

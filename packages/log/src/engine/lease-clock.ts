@@ -78,7 +78,7 @@ export class LeaseJudge {
   #timeLeft(row: SessionRow, { expiresAt, ticks }: LeaseRow): number {
     const { clock, leaseClock } = this.#options;
     if (expiresAt === Number.POSITIVE_INFINITY) return expiresAt;
-    // A lease without ticks was written by an earlier version, or by a log with a `clock` of its own.
+    // A lease without ticks was written by an earlier version, or by a log whose caller passed a `clock`.
     if (leaseClock === undefined || ticks === undefined) return expiresAt - clock.now();
     const leftMs = ticks.expiresAt - leaseClock.now();
     const isSameClock = ticks.clock === leaseClock.id && leftMs <= ticks.leaseMs;

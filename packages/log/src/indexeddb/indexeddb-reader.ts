@@ -109,7 +109,8 @@ export class IndexedDbReader implements LogReader {
         const chunks = await readChunks(tx, range, chunksPerRequest);
         for (const chunk of chunks) {
           reader.add(chunk);
-          // The rest of a row may have no records, but a page must contain at least one record.
+          // A row can have no records after the start offset. A page needs at least one record, so the next
+          // row is read.
           if (reader.bytes >= maxBytes && reader.records.length > 0)
             return { row, records: reader.records };
         }

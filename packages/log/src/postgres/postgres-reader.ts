@@ -201,7 +201,8 @@ function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: numb
   for (const { first, last, body } of rows) {
     if (last === null) continue;
     reader.add({ first, last, body });
-    // The rest of a row may have no records, but a page must contain at least one record.
+    // A row can have no records after the start offset. A page needs at least one record, so the next row
+    // is read.
     if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
   }
   return false;
@@ -231,7 +232,7 @@ type Load = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, S
 /** Combines concurrent reads of session rows into one query. */
 class SessionLoader {
   readonly #load: Load;
-  /** The ids of the next query, and its result. */
+  /** The session ids that the next query will read, and the result of that query. */
   #next: { readonly sessions: Set<SessionId>; readonly found: ReturnType<Load> } | undefined;
 
   constructor(load: Load) {

@@ -64,7 +64,7 @@ export class NotFetched {
   }
 }
 
-/** The requests of one kind. */
+/** The row requests of one kind, for example those for producers. */
 export type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: What }>;
 
 /** Returns the ids of the sessions that the requests name. */

@@ -51,7 +51,8 @@ export class ChunkTable {
       for (const record of records) if (record.offset > after) found.push(record);
       end = range.last;
       bytes += body.length + records.length * recordOverheadBytes;
-      // The rest of a row may have no records, but a page must contain at least one record.
+      // A row can have no records after the start offset. A page needs at least one record, so the next row
+      // is read.
       if (bytes >= maxBytes && found.length > 0) return found;
     }
     const rest = this.#statements.rest.get(end, key);

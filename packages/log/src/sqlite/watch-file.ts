@@ -29,7 +29,8 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   const check = () => {
     if (isStopped) return;
     const now = versionOrNone();
-    // If the version cannot be read, the listener is called. It reads the file too and reports the error.
+    // If the version cannot be read, the listener is called. The listener reads the file too and reports
+    // the error.
     if (now !== undefined && now === version) return;
     version = now;
     listener();

@@ -41,7 +41,10 @@ interface OpenWork {
   readonly queued: ReadonlySet<string>;
 }
 
-/** Finds the work that is open after the records, in the order in which the agent loop folds them. */
+/**
+ * Finds the turn, the run and the commands that are still open after all records. It reads the records in
+ * the order in which the agent loop folds them.
+ */
 function openWork(records: readonly LogRecord[]): OpenWork {
   let turn: number | undefined;
   let run: RunId | undefined;

@@ -33,8 +33,8 @@ export function agentService(options: AgentServiceOptions): AgentService {
       const { info } = await agents.get({ id });
       if (directory.isLocal(info.name)) throw ownAgentError(info.name);
       await agents.setStatus(id, 'Deleted', null);
-      // The tokens of its clients are deleted too. An agent that registers with this name later is another
-      // agent.
+      // The tokens of the deleted agent's clients are deleted too. If an agent registers with this name
+      // later, it is another agent.
       for (const token of await deleteAgentTokens(rows, id)) options.onTokenRevoked(token);
       return { id, message: `Agent ${info.name} was deleted` };
     },

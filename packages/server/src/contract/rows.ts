@@ -23,7 +23,7 @@ export interface Row {
 }
 
 /**
- * A row in the form in which a store keeps it: its keys and its document are not parsed. Backups contain
+ * A row in the form in which a store keeps it. Its keys and its document are JSON texts. Backups contain
  * such rows.
  */
 export interface StoredRow {

@@ -42,7 +42,7 @@ const maxDecisions = 256;
 interface LastRun {
   readonly stop: Stop;
   /**
-   * The last offset whose commands the run could read. Later commands came after its end, or after the
+   * The run could read commands only up to this offset. Later commands came after its end, or after the
    * command that aborted it.
    */
   readonly inputThrough: number;

@@ -41,7 +41,9 @@ export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void>
   });
 }
 
-/** Deletes the tokens of an agent that match, and returns their ids. Default: all tokens of the agent. */
+/**
+ * Deletes the tokens of an agent for which `matches` returns true. Returns their ids. Default: deletes all.
+ */
 export async function deleteAgentTokens(
   rows: Rows,
   agentId: string,

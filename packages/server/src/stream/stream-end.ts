@@ -99,7 +99,7 @@ export class EndCondition {
   endFrame(): Buffer | undefined {
     const reason = this.#reason();
     if (reason === undefined) return undefined;
-    // The run has no driver, so the client need not wait for its end although the log shows it as open.
+    // The run is open on the log but has no driver, so the client need not wait for its end.
     const isRunLeft = this.#feed.history.state.run !== undefined;
     return Buffer.from(endFrameText(this.#options.view, reason, isRunLeft));
   }

@@ -143,7 +143,7 @@ export function isJson({ begin }: OpenPart): boolean {
   return begin.kind === 'tool_call' || (begin.kind === 'text' && begin.mimeType === jsonType);
 }
 
-/** Returns the content of the part of a JSON object that has streamed so far. */
+/** Returns the content of a JSON object that is streaming. It contains what has arrived so far. */
 function partialJsonContent(open: OpenPart, author: Content['author']): Content {
   return jsonContent(open, author, parsePartialObject(open.text));
 }

@@ -57,13 +57,13 @@ export class UpdateWriter {
     return writer.take();
   }
 
-  /** Closes everything that is open as complete. It is called when the agent has finished. */
+  /** Closes all open content as complete. It is called when the agent has finished. */
   end(): readonly DraftRecord[] {
     return this.#close();
   }
 
   /**
-   * Closes everything that is open as partial, and drops unfinished tool calls. It is called when the agent
+   * Closes all open content as partial, and drops unfinished tool calls. It is called when the agent
    * failed, was stopped or crashed.
    */
   endPartial(stop: Stop): readonly DraftRecord[] {

@@ -55,7 +55,7 @@ interface WriterOptions {
   readonly clock: ServerClock;
 }
 
-/** Writes through the one connection of this process that writes. */
+/** Runs all writing transactions of this process on one connection. */
 export class PostgresWriter implements PrefetchWriter {
   /** The unique id of this writer. */
   readonly id: string = randomUUID();

@@ -89,7 +89,8 @@ function contains(database: DatabaseSync, counters: Counters, mark: Mark): boole
   const row = database
     .prepare('SELECT made, through, rewrites, epoch FROM log_sessions WHERE key = ?')
     .get(mark.key);
-  // If the session is missing, it was deleted later, or it was never created. The counter shows which.
+  // A missing session was deleted after the mark, or it was never created. The counter of sessions shows
+  // which of the two.
   if (row === undefined) return counters.sessions >= mark.made;
   if (row['made'] !== mark.made) return false;
   const isThere = (name: 'through' | 'rewrites' | 'epoch') => Number(row[name]) >= mark[name];

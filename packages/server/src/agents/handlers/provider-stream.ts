@@ -147,7 +147,7 @@ class DeltaChecker {
     return this.#folder.state.open.length > 0;
   }
 
-  /** Returns the draft to append. Throws if the delta does not fit to the previous ones. */
+  /** Returns the draft to append. Throws if the delta does not continue the previous deltas. */
   draft(delta: Delta): DraftRecord | undefined {
     try {
       const draft = validate(this.#folder.state, { ...this.#at, delta });

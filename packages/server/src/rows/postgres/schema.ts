@@ -67,7 +67,7 @@ export function listSql(schema: string, table: string, query: CompleteQuery): St
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const order = direction === 'desc' ? 'DESC' : 'ASC';
   const [first, ...others] = where;
-  // If the query has a key, it starts with the table of keys, because its index is already sorted.
+  // A query with a key reads the table of keys first, because the index of this table is already sorted.
   const from = first === undefined ? 'rows' : 'row_keys';
   const conditions = [`p.tbl = ${value(table)}`];
   if (first !== undefined)

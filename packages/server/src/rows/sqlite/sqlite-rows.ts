@@ -227,7 +227,7 @@ export function listSql({ where, orderBy, direction, after }: CompleteQuery): st
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const isDescending = direction === 'desc';
   const [first, ...others] = where;
-  // If the query has a key, it starts with the table of keys, because its index is already sorted.
+  // A query with a key reads the table of keys first, because the index of this table is already sorted.
   const from = first === undefined ? 'rows p' : 'row_keys p';
   const lead = first === undefined ? '' : 'AND p.key = ? AND p.value = ?';
   const also = others.map(

@@ -58,7 +58,7 @@ export function encodeChunks(
   return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
 }
 
-/** Encodes frames as one chunk. A client can resume only before the chunk. */
+/** Encodes frames as one chunk. Clients can resume before this chunk, but not inside it. */
 export function encodeChunk(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   frames: readonly Frame[],
