@@ -49,7 +49,7 @@ export interface ClientErrorOptions extends ErrorOptions {
   readonly status?: number | undefined;
   /** The wait that the server asks for. Default: none. */
   readonly retryAfterMs?: number | undefined;
-  /** Details of the server for programs. Default: none. */
+  /** Details that the server sent for programs to read. Default: none. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 

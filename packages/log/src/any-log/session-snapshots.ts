@@ -15,12 +15,12 @@ import { sizeOf } from './state-size.ts';
 
 // A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which do not change any more. A
 // new snapshot adds parts and does not write the existing ones again. Part 0, the head, contains
-// everything else: the newest items, open work, and the values of other folds. So a snapshot costs what
-// happened since the one before it.
+// everything else: the newest items, open work, and the values of other folds. The cost of a snapshot
+// therefore depends only on what happened since the previous snapshot.
 //
-// The state in memory is a list of links, and a link never changes. After a link was stored, `points`
-// has its part. If a later record changes an old item, the state has other links from there on, and the
-// next snapshot writes these parts again.
+// The items of a state in memory are a linked list (`Sequence`). A link of this list never changes.
+// After a link was stored, the map `points` contains its part. If a later record changes an old item,
+// the new state has new links from that item on, and the next snapshot writes their parts again.
 
 /** Increase it when the fold or the format changes, so that older snapshots are not used any more. */
 export const snapshotVersion = 1;
@@ -32,8 +32,9 @@ export interface StoredFold<T> {
   /** Increase it when the fold changes, so that older values are not used any more. */
   readonly version: number;
   /**
-   * Returns whether work on the session may still read an item. It must stay false once it was. Then a
-   * state can be loaded without the oldest items that nobody needs. Default: all items are loaded.
+   * Returns whether work on the session may still read an item. After it has returned false for an
+   * item, it must never return true for that item. A state can then be loaded without its oldest items,
+   * if they are not needed. Default: all items are loaded.
    */
   readonly needs?: ((value: T, item: ItemState) => boolean) | undefined;
   /** Removes from the value what it says about items that are not loaded. Default: nothing. */
@@ -63,13 +64,13 @@ interface PartRef {
   readonly id: string;
 }
 
-/** The parts before the first one. */
+/** The position before part 1. */
 const noPart: PartRef = { part: 0, id: '' };
 
-/** Everything up to a link is stored. */
+/** The part in which a link is stored. All links before that link are stored too. */
 interface StoredPoint extends PartRef {
   readonly incarnation: string;
-  /** The usage that is stored with it. */
+  /** The newest link of the usage that is stored in the parts up to this one. */
   readonly usage: Sequence<AttemptUsage> | undefined;
 }
 
@@ -211,14 +212,14 @@ async function writeSnapshot(
   { state, incarnation, values, spacing }: StateToStore,
 ): Promise<boolean> {
   const { session, through, items, usage, open, ...rest } = state;
-  // The bytes of a part that streams are a long chain, and it ends soon.
+  // Bytes that still stream are a long chain of pieces. They end soon, so a later state is stored.
   if (open.some(({ bytes }) => bytes !== undefined)) return false;
   const known = await readHead(store, session, incarnation);
   if (known !== undefined && isRecent(known, { through, values, spacing })) return false;
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
-  // Another writer may have replaced the parts that these links had.
+  // Another writer may have replaced the parts in which these links were stored.
   for (const link of fresh.items) points.delete(link);
   const added = encodedValues(items, incarnation, values);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
@@ -229,7 +230,7 @@ async function writeSnapshot(
   const { part, id } = parts.at(-1)?.ref ?? fresh.base;
   const last = { part, id };
   for (const { link, ref } of parts) points.set(link, { ...ref, incarnation, usage: fresh.stored });
-  // The usage is in the last part.
+  // Only the last new part contains usage.
   const newest = parts.at(-1);
   if (newest !== undefined && sealedUsage > 0)
     points.set(newest.link, { ...last, incarnation, usage: fresh.usage[sealedUsage - 1] });
@@ -241,7 +242,7 @@ async function writeSnapshot(
     usage: fresh.usage.slice(sealedUsage).flatMap(({ chunk }) => chunk),
     values: {},
   };
-  // Encoded again, because the new parts may contain items that are not needed.
+  // The values are encoded again, because a fold may need no item of the new parts. Its cut is then later.
   const own = encodedValues(items, incarnation, values);
   const body = encodePart({ ...head, values: { ...otherValues(known, fresh.base), ...own } });
   const isStored =
@@ -258,9 +259,9 @@ interface NewLinks {
   /** The links that are not stored, oldest first. */
   readonly items: readonly Sequence<ItemState>[];
   readonly usage: readonly Sequence<AttemptUsage>[];
-  /** The part before them. */
+  /** The last stored part before these links. */
   readonly base: PartRef;
-  /** The usage that is stored up to there. */
+  /** The newest link of the usage that is stored in the parts up to `base`. */
   readonly stored: Sequence<AttemptUsage> | undefined;
 }
 
@@ -277,7 +278,7 @@ async function newLinks(
   { session, items, usage, incarnation }: LinkSource,
   last: PartRef,
 ): Promise<NewLinks | undefined> {
-  // After a redaction, or after another process began again, other or fewer parts are stored.
+  // A redaction, or another process that writes all parts again, replaces or removes stored parts.
   const isStored = (link: Sequence<ItemState>) => {
     const { part, id, ...point } = points.get(link) ?? { ...noPart, incarnation: undefined };
     return point.incarnation === incarnation && (part < last.part || id === last.id);
@@ -293,7 +294,7 @@ async function newLinks(
   return { items: allItems, usage: allUsage, base: noPart, stored: undefined };
 }
 
-/** Returns whether the stored part is the same one. Only another writer can have replaced it. */
+/** Returns whether the stored part still has this id. Only another writer can have replaced it. */
 async function isThere(
   store: SnapshotStore,
   session: SessionId,
@@ -307,7 +308,10 @@ async function isThere(
   return content?.id === id;
 }
 
-/** The links after the first one that fits, oldest first, and that link. */
+/**
+ * Searches from the newest link for one that fits. Returns the links that are newer than the link that
+ * fits, oldest first, and the link that fits.
+ */
 function linksUntil<T>(
   sequence: Sequence<T>,
   fits: (link: Sequence<T>) => boolean,
@@ -329,7 +333,7 @@ function sealedCount(links: readonly Sequence<ItemState>[]): number {
 interface NewPart {
   readonly stored: SnapshotPart;
   readonly ref: PartRef;
-  /** The last link of the part. */
+  /** The newest link whose items are in the part. */
   readonly link: Sequence<ItemState>;
 }
 
@@ -382,7 +386,10 @@ interface ValuesToAdd extends Pick<Head, 'through' | 'values'> {
   readonly known: Head;
 }
 
-/** Leaves the items to the other writer, so that the two do not replace each other's parts. */
+/**
+ * Adds values to the stored snapshot, but no items. The other writer stores the items, so that the two
+ * writers do not replace each other's parts.
+ */
 async function addValues(
   store: SnapshotStore,
   session: SessionId,
@@ -423,14 +430,14 @@ function encodedValues(
 function cutStates({ state, incarnation, values }: StateToStore): readonly CutState[] {
   return values.flatMap((given) => {
     const { cut, value } = shortened(state.items, incarnation, given);
-    // A state that is cut there already needs no copy.
+    // If the state is already cut at this link, no copy is needed.
     const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
     if (!isNew || given.through !== state.through) return [];
     return [{ stored: given.stored, value, state: cutAt(state, cut) }];
   });
 }
 
-/** Everything up to a link is stored, and no item of it is needed. */
+/** A link. All items up to it are stored, and none of them is needed. */
 interface Cut {
   readonly link: Sequence<ItemState>;
   readonly point: StoredPoint;
@@ -451,7 +458,10 @@ function shortened(
   return { cut, value: shorten(value, (id) => ids.has(id)) };
 }
 
-/** Copies the links after the cut. Their entries, and what is known of their parts, stay. */
+/**
+ * Returns the state without the links up to the cut. The later links are copied, with their entries and
+ * their points.
+ */
 function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
   let usage: Sequence<AttemptUsage> = cutSequence();
@@ -470,7 +480,7 @@ function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   return { ...state, items, usage };
 }
 
-/** For each fold, the links that it does not need, nor those before them. They stay unneeded. */
+/** For each fold, the links up to which the fold needs no item. It never needs these items again. */
 const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
 
 /** Finds the last stored part up to which no item is needed. Undefined if there is none. */

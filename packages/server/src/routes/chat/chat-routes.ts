@@ -120,7 +120,7 @@ function chatMessages(fold: FoldState): readonly UiMessage[] {
   });
 }
 
-/** The message of any run, restated as if it were still open. */
+/** Returns the whole message of the run `fold.run`, even if the run has ended. */
 function answerOf(fold: FoldState): UiMessage {
   return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
 }

@@ -22,8 +22,8 @@ export interface AnswerStream {
   /** The state to continue reading from. */
   readonly from: ChatState;
   /**
-   * Chunks to send first. Without them, the answer is restated at the step for which `isStart` is
-   * true.
+   * Chunks to send first. Default: all chunks of the answer up to the step for which `isStart`
+   * returns true.
    */
   readonly opening?: readonly UiChunk[] | undefined;
   /** Steps are skipped until this returns true. Throws if no answer will come. */
