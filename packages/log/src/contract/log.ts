@@ -109,7 +109,7 @@ export interface Driver {
   closeSession(): Promise<Batch>;
   /** Returns the lease. */
   release(): Promise<void>;
-  /** Stops this driver and keeps the lease. `open(session, { epoch })` continues it. */
+  /** Stops this driver and keeps the lease. `open(session, { epoch })` continues with the same lease. */
   detach(): void;
 }
 
@@ -134,7 +134,10 @@ export interface OpenOptions {
    * if that epoch no longer drives the session. Default: a new lease.
    */
   readonly epoch?: number | undefined;
-  /** The driver already has the records up to this offset. Its first batch starts after it. Default: 0. */
+  /**
+   * The driver already has the records up to this offset. Its first batch starts with the next record.
+   * Default: 0.
+   */
   readonly from?: number | undefined;
   /**
    * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has

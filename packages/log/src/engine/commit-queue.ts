@@ -74,7 +74,7 @@ export function isRefusal(error: unknown): boolean {
 
 const storeFailures: ReadonlySet<string> = new Set(['storage', 'storage_full', 'corrupt']);
 
-/** Transactions of streamed work take at most this share of the time, if the store is slow. */
+/** If the store is slow, the interval grows until streamed work takes only this share of the time. */
 const busyShare = 1 / 8;
 /** A slow store makes the interval at most this many times longer. */
 const maxStretch = 8;

@@ -24,7 +24,7 @@ export const stores = {
   commands: 'commands',
   /** Bytes by hash. */
   blobs: 'blobs',
-  /** Holds of blobs by hash. */
+  /** Holds of blobs by hash. A hold keeps a stored blob until a record references it. */
   holds: 'holds',
   /** How many records of a session reference a blob, by [made, hash]. */
   uses: 'uses',
@@ -107,7 +107,7 @@ export class LogDatabase {
         this.#open = undefined;
       };
       database.onclose = forget;
-      // Another tab wants to delete or upgrade the database. It would wait for this connection.
+      // Another tab deletes or upgrades the database, and waits until this connection is closed.
       database.onversionchange = () => {
         forget();
         database.close();

@@ -54,8 +54,8 @@ export class TabPresence {
 
   /**
    * Looks for the locks of the holders that `isAlive` was asked about. Returns true if one is gone.
-   * A log holds its lock before its first lease and never takes it again, so a holder without a
-   * lock is gone for good.
+   * A log takes its lock only once, before its first lease. A holder without a lock is therefore
+   * gone for good.
    */
   async findGone(): Promise<boolean> {
     const asked = [...this.#asked];

@@ -17,7 +17,7 @@ const chunksPerQuery = 500;
 const sessionsPerQuery = 1000;
 /** Parts of a snapshot per query. */
 const partsPerQuery = 16;
-/** A rewrite during a page is rare. Many in a row are not expected. */
+/** Maximum number of tries to read a page. A rewrite of the session during a try makes it fail. */
 const maxTries = 20;
 
 interface PageRow extends Omit<ChunkRow, 'last'>, FoundSession {

@@ -40,7 +40,10 @@ class ChunkEncoder {
   #length = 0;
   #last = 0;
   #run: AppendRecord[] = [];
-  /** A page consists of whole chunks and must not end inside a settled range. */
+  /**
+   * The offset ranges that snapshots replace. A chunk must not end inside such a range, because a page
+   * consists of whole chunks and must not end there.
+   */
   readonly #settled: readonly Snapshot['covers'][];
 
   constructor(settled: readonly Snapshot['covers'][]) {

@@ -14,7 +14,7 @@ export function indexAfter(records: readonly LogRecord[], offset: number): numbe
   return low;
 }
 
-/** Returns the offset ranges that snapshots replace. A batch must not end inside one. */
+/** Returns the offset ranges that snapshots replace. A batch must not end inside such a range. */
 export function settledRanges(records: readonly LogRecord[]): readonly Snapshot['covers'][] {
   return records.flatMap(({ fact }) => (fact?.type === 'snapshot' ? [fact.covers] : []));
 }

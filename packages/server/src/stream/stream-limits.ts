@@ -18,8 +18,8 @@ export interface StreamLimits {
   /** How long clients should wait before they reconnect. The stream sends it as `retry:`. Default: 1 s. */
   readonly retryMs: number;
   /**
-   * A client that had caught up and then lags by more records is disconnected. It can resume.
-   * Default: 50,000.
+   * Maximum number of records by which a client may lag after it has caught up once. A client that
+   * lags more is disconnected, and can resume. Default: 50,000.
    */
   readonly maxLagRecords: number;
   /** The same limit in bytes. Default: 8 MiB. */
