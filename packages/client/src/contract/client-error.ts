@@ -50,7 +50,7 @@ export interface ClientErrorOptions extends ErrorOptions {
   readonly status?: number | undefined;
   /** How long the server asks the client to wait, in milliseconds. Default: none. */
   readonly retryAfterMs?: number | undefined;
-  /** Details that the server sent for programs. Default: none. */
+  /** Details that the server sent for programs to read. Default: none. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -14,13 +14,13 @@ import { decodePart, encodePart } from './snapshot-codec.ts';
 import { sizeOf } from './state-size.ts';
 
 // A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which do not change any more. A
-// new snapshot adds parts and does not write the existing parts again. Part 0 is called the head. It
-// contains everything else: the newest items, open work, and the values of other folds. The cost of a
-// snapshot therefore depends only on the records since the previous snapshot.
+// new snapshot adds parts and does not write the existing ones again. Part 0, the head, contains
+// everything else: the newest items, open work, and the values of other folds. The cost of a snapshot
+// therefore depends only on what happened since the previous snapshot.
 //
-// The items of a state in memory are a linked list (`Sequence`), and a link never changes. After a link was
-// stored, `points` contains the part of this link. If a later record changes an old item, the state has new
-// links from this item on. The next snapshot then writes the parts of these links again.
+// The items of a state in memory are a linked list (`Sequence`). A link of this list never changes.
+// After a link was stored, the map `points` contains its part. If a later record changes an old item,
+// the new state has new links from that item on, and the next snapshot writes their parts again.
 
 /** Increase this version when the fold or the format changes. Snapshots of other versions are not used. */
 export const snapshotVersion = 1;
@@ -32,9 +32,9 @@ export interface StoredFold<T> {
   /** Increase this version when the fold changes. Stored values of other versions are not used. */
   readonly version: number;
   /**
-   * Returns whether later work on the session may read an item. Once it returned false for an item, it must
-   * always return false for it. Items that are not needed can then be left out when a state is loaded.
-   * Default: all items are loaded.
+   * Returns whether work on the session may still read an item. After it has returned false for an
+   * item, it must never return true for that item. A state can then be loaded without its oldest items,
+   * if they are not needed. Default: all items are loaded.
    */
   readonly needs?: ((value: T, item: ItemState) => boolean) | undefined;
   /** Removes data about items that are not loaded from the value. Default: the value does not change. */
@@ -64,13 +64,13 @@ interface PartRef {
   readonly id: string;
 }
 
-/** The reference that comes before part 1. */
+/** The position before part 1. */
 const noPart: PartRef = { part: 0, id: '' };
 
-/** Says that a link and all links before it are stored. `part` is the part that contains the link. */
+/** The part in which a link is stored. All links before that link are stored too. */
 interface StoredPoint extends PartRef {
   readonly incarnation: string;
-  /** The last link of the usage list that is stored in this part or before it. */
+  /** The newest link of the usage that is stored in the parts up to this one. */
   readonly usage: Sequence<AttemptUsage> | undefined;
 }
 
@@ -212,14 +212,14 @@ async function writeSnapshot(
   { state, incarnation, values, spacing }: StateToStore,
 ): Promise<boolean> {
   const { session, through, items, usage, open, ...rest } = state;
-  // An open part with bytes is expensive to encode. It finishes soon, so a later snapshot stores the state.
+  // Bytes that still stream are a long chain of pieces. They end soon, so a later state is stored.
   if (open.some(({ bytes }) => bytes !== undefined)) return false;
   const known = await readHead(store, session, incarnation);
   if (known !== undefined && isRecent(known, { through, values, spacing })) return false;
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
-  // These links are stored again. Another writer may have replaced the parts that they had.
+  // Another writer may have replaced the parts in which these links were stored.
   for (const link of fresh.items) points.delete(link);
   const added = encodedValues(items, incarnation, values);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
@@ -230,7 +230,7 @@ async function writeSnapshot(
   const { part, id } = parts.at(-1)?.ref ?? fresh.base;
   const last = { part, id };
   for (const { link, ref } of parts) points.set(link, { ...ref, incarnation, usage: fresh.stored });
-  // Only the newest part contains the new usage, so only its entry gets the new usage link.
+  // Only the last new part contains usage.
   const newest = parts.at(-1);
   if (newest !== undefined && sealedUsage > 0)
     points.set(newest.link, { ...last, incarnation, usage: fresh.usage[sealedUsage - 1] });
@@ -242,7 +242,7 @@ async function writeSnapshot(
     usage: fresh.usage.slice(sealedUsage).flatMap(({ chunk }) => chunk),
     values: {},
   };
-  // The values are encoded a second time, because the new parts can allow a later cut.
+  // The values are encoded again, because a fold may need no item of the new parts. Its cut is then later.
   const own = encodedValues(items, incarnation, values);
   const body = encodePart({ ...head, values: { ...otherValues(known, fresh.base), ...own } });
   const isStored =
@@ -259,9 +259,9 @@ interface NewLinks {
   /** The links of the item list that are not stored, oldest first. */
   readonly items: readonly Sequence<ItemState>[];
   readonly usage: readonly Sequence<AttemptUsage>[];
-  /** The last stored part before the new links. */
+  /** The last stored part before these links. */
   readonly base: PartRef;
-  /** The last link of the usage list that is stored in `base` or before it. */
+  /** The newest link of the usage that is stored in the parts up to `base`. */
   readonly stored: Sequence<AttemptUsage> | undefined;
 }
 
@@ -275,7 +275,7 @@ async function newLinks(
   { session, items, usage, incarnation }: LinkSource,
   last: PartRef,
 ): Promise<NewLinks | undefined> {
-  // A link counts as stored only while its part is valid. Another writer can replace parts.
+  // A redaction, or another process that writes all parts again, replaces or removes stored parts.
   const isStored = (link: Sequence<ItemState>) => {
     const { part, id, ...point } = points.get(link) ?? { ...noPart, incarnation: undefined };
     return point.incarnation === incarnation && (part < last.part || id === last.id);
@@ -291,7 +291,7 @@ async function newLinks(
   return { items: allItems, usage: allUsage, base: noPart, stored: undefined };
 }
 
-/** Returns whether the store still has the part with this id. Only another writer can have replaced it. */
+/** Returns whether the stored part still has this id. Only another writer can have replaced it. */
 async function isThere(
   store: SnapshotStore,
   session: SessionId,
@@ -305,7 +305,10 @@ async function isThere(
   return content?.id === id;
 }
 
-/** Returns the links after the newest link that fits, oldest first, and the link that fits. */
+/**
+ * Searches from the newest link for one that fits. Returns the links that are newer than the link that
+ * fits, oldest first, and the link that fits.
+ */
 function linksUntil<T>(
   sequence: Sequence<T>,
   fits: (link: Sequence<T>) => boolean,
@@ -327,7 +330,7 @@ function sealedCount(links: readonly Sequence<ItemState>[]): number {
 interface NewPart {
   readonly stored: SnapshotPart;
   readonly ref: PartRef;
-  /** The last link of the part. */
+  /** The newest link whose items are in the part. */
   readonly link: Sequence<ItemState>;
 }
 
@@ -381,8 +384,8 @@ interface ValuesToAdd extends Pick<Head, 'through' | 'values'> {
 }
 
 /**
- * Adds the values of folds to the existing head and writes no items. The other writer continues to store
- * the items, so the two writers do not replace each other's parts.
+ * Adds values to the stored snapshot, but no items. The other writer stores the items, so that the two
+ * writers do not replace each other's parts.
  */
 async function addValues(
   store: SnapshotStore,
@@ -424,14 +427,14 @@ function encodedValues(
 function cutStates({ state, incarnation, values }: StateToStore): readonly CutState[] {
   return values.flatMap((given) => {
     const { cut, value } = shortened(state.items, incarnation, given);
-    // If the state is already cut at this link, a copy would be the same.
+    // If the state is already cut at this link, no copy is needed.
     const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
     if (!isNew || given.through !== state.through) return [];
     return [{ stored: given.stored, value, state: cutAt(state, cut) }];
   });
 }
 
-/** A place in the item list. All links up to `link` are stored, and a fold needs none of their items. */
+/** A link. All items up to it are stored, and none of them is needed. */
 interface Cut {
   readonly link: Sequence<ItemState>;
   readonly point: StoredPoint;
@@ -452,7 +455,10 @@ function shortened(
   return { cut, value: shorten(value, (id) => ids.has(id)) };
 }
 
-/** Returns a copy of the state with only the links after the cut. Entries of `points` are copied too. */
+/**
+ * Returns the state without the links up to the cut. The later links are copied, with their entries and
+ * their points.
+ */
 function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
   let usage: Sequence<AttemptUsage> = cutSequence();
@@ -471,7 +477,7 @@ function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   return { ...state, items, usage };
 }
 
-/** For each fold, links that it does not need. It needs no link before them either, now and later. */
+/** For each fold, the links up to which the fold needs no item. It never needs these items again. */
 const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
 
 /** Returns the last stored link up to which a fold needs no item. Returns undefined if there is none. */

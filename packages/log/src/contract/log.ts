@@ -141,7 +141,7 @@ export interface OpenOptions {
    */
   readonly epoch?: number | undefined;
   /**
-   * The offset up to which the driver already has the records. Its first batch starts after this offset.
+   * The driver already has the records up to this offset. Its first batch starts with the next record.
    * Default: 0.
    */
   readonly from?: number | undefined;

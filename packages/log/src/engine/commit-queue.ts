@@ -77,7 +77,7 @@ export function isRefusal(error: unknown): boolean {
 
 const storeFailures: ReadonlySet<string> = new Set(['storage', 'storage_full', 'corrupt']);
 
-/** If the store is slow, transactions of streamed work take at most this share of the time. */
+/** If the store is slow, the interval grows until streamed work takes only this share of the time. */
 const busyShare = 1 / 8;
 /** If the store is slow, the commit interval becomes at most this many times longer. */
 const maxStretch = 8;

@@ -19,9 +19,9 @@ export interface LocalLogOptions extends StoreLogOptions {
    */
   readonly clock?: Clock | undefined;
   /**
-   * Minimum time in milliseconds between two transactions of streamed text. If the disk is slow, the time
-   * is up to 8 times longer, so that commits take at most an eighth of the time. All other work is
-   * committed in the next round of the event loop. Default: 2.
+   * Minimum time between two transactions of streamed text. A slow disk makes it longer, up to 8
+   * times, to keep commits below an eighth of the time. All other work is committed in the next round
+   * of the event loop. Default: 2 ms.
    */
   readonly commitIntervalMs?: number | undefined;
   /**

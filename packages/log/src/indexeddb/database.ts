@@ -24,7 +24,7 @@ export const stores = {
   commands: 'commands',
   /** The bytes of blobs. The key is the hash. */
   blobs: 'blobs',
-  /** Holds of blobs. The key is the hash. */
+  /** Holds of blobs by hash. A hold keeps a stored blob until a record references it. */
   holds: 'holds',
   /** For each session and blob, how many records reference the blob. The key is [made, hash]. */
   uses: 'uses',
@@ -108,7 +108,7 @@ export class LogDatabase {
         this.#open = undefined;
       };
       database.onclose = forget;
-      // Another tab wants to delete or upgrade the database and waits until this connection is closed.
+      // Another tab deletes or upgrades the database, and waits until this connection is closed.
       database.onversionchange = () => {
         forget();
         database.close();

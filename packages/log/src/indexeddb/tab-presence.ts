@@ -57,8 +57,8 @@ export class TabPresence {
   };
 
   /**
-   * Checks the locks of all holders that `isAlive` was called for. Returns true if one of them is gone. A
-   * log gets its lock before its first lease and never a second time. A holder without a lock is therefore
+   * Looks for the locks of the holders that `isAlive` was asked about. Returns true if one is gone.
+   * A log takes its lock only once, before its first lease. A holder without a lock is therefore
    * gone for good.
    */
   async findGone(): Promise<boolean> {

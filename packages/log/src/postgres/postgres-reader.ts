@@ -17,7 +17,7 @@ const chunksPerQuery = 500;
 const sessionsPerQuery = 1000;
 /** The number of snapshot parts per query. */
 const partsPerQuery = 16;
-/** How often a page is read again because the session was rewritten during the read. This is rare. */
+/** Maximum number of tries to read a page. A rewrite of the session during a try makes it fail. */
 const maxTries = 20;
 
 interface PageRow extends Omit<ChunkRow, 'last'>, FoundSession {

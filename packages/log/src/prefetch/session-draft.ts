@@ -147,8 +147,8 @@ export class SessionDraft {
 }
 
 /**
- * A change to the hold count of a blob. The new count is `max(count + added, least)`. It never falls below
- * 0.
+ * A change to the number of a blob's holds: `count → max(count + added, least)`. A hold keeps a
+ * stored blob until a record references it. The count never falls below 0.
  */
 interface HoldChange {
   added: number;

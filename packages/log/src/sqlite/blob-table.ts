@@ -4,7 +4,10 @@ import { referencedBlobs } from '../storage/blob-references.ts';
 import { checkedBlob, corruptRow, pieceChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** Reads and writes the blobs, their references and their holds. */
+/**
+ * The blobs, their references and their holds. A hold keeps a stored blob until a record references
+ * it. Each `put` adds a hold.
+ */
 export class BlobTable {
   readonly #statements: Statements;
 
@@ -57,10 +60,7 @@ export class BlobTable {
     return slice;
   }
 
-  /**
-   * Throws `corrupt` if a record references the blob, because the blob must exist then. Returns undefined
-   * otherwise.
-   */
+  /** Throws if a record references the missing blob, because the file is then damaged. */
   #assertMissing(hash: string): undefined {
     if (this.#statements.isBlobUsed.get(hash) === undefined) return undefined;
     throw corruptRow('a blob', { hash }, 'it is missing');
@@ -78,7 +78,7 @@ export class BlobTable {
     return this.#statements.usedBlobs.all(session).map((row) => String(row['hash']));
   }
 
-  /** Stores the blob if it does not exist, and adds a hold. */
+  /** Stores the blob if it is new, and adds a hold, which protects the blob from deletion. */
   put(hash: string, bytes: Uint8Array, now: number): void {
     if (bytes.length <= blobPieceBytes) this.#statements.putBlob.run(hash, bytes, null);
     else if (this.#statements.putBlob.run(hash, new Uint8Array(), bytes.length).changes > 0)
@@ -86,7 +86,7 @@ export class BlobTable {
     this.#statements.holdBlob.run(hash, now);
   }
 
-  /** Counts the references of new records. Each reference releases a hold. */
+  /** Counts the references of new records. Each reference releases one hold of its blob. */
   use(session: number, records: readonly LogRecord[]): void {
     for (const hash of referencedBlobs(records)) this.#use(session, hash);
   }

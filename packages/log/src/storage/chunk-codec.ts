@@ -41,8 +41,8 @@ class ChunkEncoder {
   #last = 0;
   #run: AppendRecord[] = [];
   /**
-   * The offset ranges that snapshots replace. A page consists of whole chunks and must not end inside such
-   * a range.
+   * The offset ranges that snapshots replace. A chunk must not end inside such a range, because a page
+   * consists of whole chunks and must not end there.
    */
   readonly #settled: readonly Snapshot['covers'][];
 

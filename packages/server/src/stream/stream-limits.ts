@@ -24,8 +24,8 @@ export interface StreamLimits {
    */
   readonly retryMs: number;
   /**
-   * Maximum number of records that a client may fall behind after it has caught up. A client that is
-   * further behind is disconnected, and it can resume. Default: 50,000.
+   * Maximum number of records by which a client may lag after it has caught up once. A client that
+   * lags more is disconnected, and can resume. Default: 50,000.
    */
   readonly maxLagRecords: number;
   /** Maximum number of bytes that a client may fall behind, with the same effect. Default: 8 MiB. */

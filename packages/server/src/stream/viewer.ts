@@ -27,7 +27,7 @@ interface ViewerSource {
 /** The position at which a viewer starts. */
 interface StartPosition {
   readonly cursor: Cursor | undefined;
-  /** True if the stream starts with settled turns, or with frames that describe the current state. */
+  /** True to start with settled turns, or with the frames that `restate` of the view returns. */
   readonly isSettled: boolean;
 }
 

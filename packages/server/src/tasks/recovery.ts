@@ -91,7 +91,7 @@ export class Recovery {
         if (isUnfinished) await journal.append([]);
         const hasEvents = agent.type === 'async' && isRunning && commands.length > 0;
         if (hasEvents) async.wake(task.id);
-        // A sync agent has no commands, so these commands would stay in the queue forever.
+        // A sync agent does not read commands, so commands on its log would wait forever.
         const foreign = agent.type === 'sync' ? commands : [];
         for (const command of foreign) {
           const error = unknownCommand(command);

@@ -11,7 +11,10 @@ export interface UiMessage {
   readonly parts: readonly UiPart[];
 }
 
-/** Builds the parts of a message from its chunks, in the same way as the AI SDK's client. */
+/**
+ * Builds the parts of a message as the AI SDK's client does. `chunks` are all chunks of the message,
+ * from its start.
+ */
 export function partsOfChunks(chunks: readonly UiChunk[]): readonly UiPart[] {
   const parts: UiPart[] = [];
   for (const chunk of chunks) {

@@ -43,8 +43,8 @@ export function revealHidden(text: string): string {
 }
 
 /**
- * Makes only invisible characters visible. Use it for files, because files contain tabs and unusual
- * spaces.
+ * Shows invisible characters as their code, and changes nothing else. Use this function for the
+ * content of files, where tabs and unusual spaces are normal.
  */
 export function revealInvisible(text: string): string {
   return text.replace(invisible, codeOf);

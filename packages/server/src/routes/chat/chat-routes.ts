@@ -121,7 +121,7 @@ function chatMessages(fold: FoldState): readonly UiMessage[] {
   });
 }
 
-/** Returns the message of a run, in the same form for finished and open runs. */
+/** Returns the whole message of the run `fold.run`, even if the run has ended. */
 function answerOf(fold: FoldState): UiMessage {
   return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
 }

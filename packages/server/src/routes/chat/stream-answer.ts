@@ -22,8 +22,8 @@ export interface AnswerStream {
   /** The state from which reading continues. */
   readonly from: ChatState;
   /**
-   * Chunks to send first. If they are undefined, the stream starts at the step for which `isStart` returns
-   * true, with the message up to this step.
+   * Chunks to send first. Default: all chunks of the answer up to the step for which `isStart`
+   * returns true.
    */
   readonly opening?: readonly UiChunk[] | undefined;
   /**
