@@ -13,7 +13,7 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { requireSessionInfo, unfoldableError } from './read-session.ts';
-import type { CutState, StoredFold, StoredValue } from './session-snapshots.ts';
+import type { CutState, StoredFold, StoredValue } from './snapshot-cuts.ts';
 import { bytesOf, sizeOf } from './state-size.ts';
 
 /** A fold that is computed in addition to the session state, for example the state of an agent loop. */
