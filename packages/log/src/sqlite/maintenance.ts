@@ -157,7 +157,8 @@ export class IdleCheckpoint {
 
   /**
    * Runs a checkpoint. Returns false if it must be tried again. Errors are ignored, because the next commit
-   * reports the same error to its caller.
+   * reports the same error to its caller. After an erasure, a checkpoint that failed is tried again, because
+   * the file still contains the erased data.
    */
   #isDone(): boolean {
     try {
@@ -165,7 +166,7 @@ export class IdleCheckpoint {
       this.#hasErased = false;
       return true;
     } catch {
-      return true;
+      return !this.#hasErased;
     }
   }
 }

@@ -25,6 +25,8 @@ export class Recovery {
    * approval, or its agent does not run in this process.
    */
   readonly #skipped = new Map<SessionId, number>();
+  /** The sessions of the pages since the first one. */
+  readonly #listed = new Set<SessionId>();
   /** The last session of the previous page. */
   #after: SessionId | undefined;
 
@@ -41,14 +43,14 @@ export class Recovery {
   /** Recovers one page of sessions that no process drives. The next call continues with the next page. */
   async recoverPage(): Promise<void> {
     const { log, onDiagnostic } = this.#options;
-    const after = this.#after;
-    const page = await log.list({ isWaiting: true, limit: pageLength, after });
+    const page = await log.list({ isWaiting: true, limit: pageLength, after: this.#after });
     this.#after = page.length < pageLength ? undefined : page.at(-1)?.session;
     for (const info of page)
       await this.#recover(info).catch((error: unknown) =>
         onDiagnostic(`Task ${info.session}: cannot be recovered: ${errorReason(error)}`),
       );
-    if (this.#after === undefined && after === undefined) this.#forgetUnlisted(page);
+    for (const { session } of page) this.#listed.add(session);
+    if (this.#after === undefined) this.#forgetUnlisted();
   }
 
   async #recover({ session, through }: SessionInfo): Promise<void> {
@@ -105,10 +107,10 @@ export class Recovery {
   }
 
   /** Removes sessions from `#skipped` that are no longer listed. */
-  #forgetUnlisted(page: readonly SessionInfo[]): void {
-    const listed = new Set(page.map(({ session }) => session));
+  #forgetUnlisted(): void {
     for (const session of this.#skipped.keys())
-      if (!listed.has(session)) this.#skipped.delete(session);
+      if (!this.#listed.has(session)) this.#skipped.delete(session);
+    this.#listed.clear();
   }
 }
 
