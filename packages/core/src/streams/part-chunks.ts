@@ -63,7 +63,7 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
       return [{ type: `${kind}-start`, id }, ...delta, { type: `${kind}-end`, id }];
     }
     case 'tool_call':
-      return [toolInputStart(part), toolInputEnd(part)];
+      return [toolInputStart(part), toolInputEnd(withInputOfClient(state, part))];
     case 'tool_result':
       return resultChunks(state, part);
     case 'structured':
@@ -74,6 +74,12 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
     case 'file':
       return [fileChunk(id, part)];
   }
+}
+
+/** The call as the client has to run it: the user or a guardrail may have changed its input. */
+function withInputOfClient({ awaited }: FoldState, part: ToolCallPart): ToolCallPart {
+  const input = awaited.find(({ toolCallId }) => toolCallId === part.toolCallId)?.input;
+  return input === undefined ? part : { ...part, input };
 }
 
 export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
@@ -116,9 +122,18 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
   }
 }
 
+/** The items of each run. A restated session asks for them once per run and per result. */
+const itemsByRun = new WeakMap<FoldState['items'], ReadonlyMap<unknown, readonly ItemState[]>>();
+
 /** The items of the current run, in order. */
 export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
-  return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
+  if (run === undefined) return [];
+  let byRun = itemsByRun.get(items);
+  if (byRun === undefined) {
+    byRun = Map.groupBy(toArray(items), (item) => item.run);
+    itemsByRun.set(items, byRun);
+  }
+  return byRun.get(run) ?? [];
 }
 
 /** True if the current message contains the call. */
