@@ -29,11 +29,11 @@ const cookie = { cookie: 'session=ann' };
 const answer = 'Rain in Bath until the evening.';
 
 /** The states of the message that the AI SDK's client shows while it reads the answer. */
-async function ask(api: string, headers: Readonly<Record<string, string>>) {
+async function ask(api: string, headers: Readonly<Record<string, string>>, chatId = 'chat') {
   const transport = new DefaultChatTransport({ api, headers });
   const parts = [{ type: 'text' as const, text: 'Will it rain?' }];
   const stream = await transport.sendMessages({
-    ...{ trigger: 'submit-message', chatId: 'chat', messageId: undefined, abortSignal: undefined },
+    ...{ trigger: 'submit-message', chatId, messageId: undefined, abortSignal: undefined },
     messages: [{ id: 'm1', role: 'user', parts }],
   });
   const shown: UIMessage[] = [];
@@ -139,6 +139,16 @@ describe('the example for', () => {
         const shown = await ask(`${url}/api/chat`, {});
         expect(shown.at(-1)).toBe(answer);
         expect(new Set(shown).size).toBeGreaterThan(3);
+      });
+
+    if (name === 'next')
+      test('20.F3: has the messages for a page that was loaded again', async () => {
+        const api = `${url}/api/chat`;
+        await ask(api, {}, 'reloaded');
+        const stored = (await (await fetch(`${api}?id=reloaded`)).json()) as UIMessage[];
+        expect(stored.map(({ role }) => role)).toEqual(['user', 'assistant']);
+        expect(stored[1]?.parts).toContainEqual({ type: 'text', text: answer, state: 'done' });
+        expect(await (await fetch(`${api}?id=unknown`)).json()).toEqual([]);
       });
   });
 
