@@ -43,6 +43,17 @@ async function ask(api: string, headers: Readonly<Record<string, string>>, chatI
   );
 }
 
+/** Sends a message and leaves during the answer. */
+async function leave(api: string, chatId: string): Promise<void> {
+  const leaving = new AbortController();
+  const parts = [{ type: 'text', text: 'Will it rain?' }];
+  const body = JSON.stringify({ id: chatId, messages: [{ id: 'm1', role: 'user', parts }] });
+  const headers = { ...cookie, 'content-type': 'application/json' };
+  const response = await fetch(api, { method: 'POST', headers, body, signal: leaving.signal });
+  await response.body?.getReader().read();
+  leaving.abort();
+}
+
 async function isUp(url: string): Promise<boolean> {
   return fetch(url).then(
     ({ ok }) => ok,
@@ -132,6 +143,23 @@ describe('the example for', () => {
       }
       const deltas = text.match(/"assistant_text_delta"/g) ?? [];
       expect(deltas.length).toBeGreaterThan(1);
+    });
+
+    test('20.F5: prints nothing when clients leave', async () => {
+      const paths = ['/api/agents/agents/name/weather/chat'];
+      if (name === 'hono' || name === 'next') paths.push('/api/chat');
+      // The first request of a path can print, for example that the framework compiled the route.
+      for (const path of paths) await ask(`${url}${path}`, cookie, 'stays');
+      const before = output.length;
+      for (const path of paths) {
+        for (const clientNumber of [1, 2, 3])
+          await leave(`${url}${path}`, `leaves-${clientNumber}`);
+        // When these answers are complete, the framework has dealt with the clients that left.
+        await ask(`${url}${path}`, cookie, 'comes-later');
+      }
+      const printed = output.slice(before).split('\n');
+      // Next.js prints one line for each request.
+      expect(printed.filter((line) => !/^ (?:GET|POST) \/api/.test(line)).join('')).toBe('');
     });
 
     if (name === 'hono' || name === 'next')

@@ -75,7 +75,7 @@ const clientClosedStatus = 499;
  * A response that becomes a `Response`. A body that is written at once becomes its bytes. Otherwise
  * the body is a stream, and its reader sets the pace: `write` returns false while
  * `highWaterMark` bytes wait. If the reader cancels it, or the request is aborted, the response
- * closes.
+ * closes. This is not an error: frameworks abort the request when the client has left.
  */
 export class WebResponse extends EventEmitter implements HttpResponse {
   /** Resolves when the response begins. */
@@ -169,6 +169,9 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     if (this.#controller === undefined) {
       this.#statusCode = clientClosedStatus;
       this.#begin(null);
+    } else if (this.#signal.aborted) {
+      // The client has left, so nobody misses the rest. Hono prints any error of a body.
+      this.#controller.close();
     } else {
       const message =
         'Cannot send the rest of the response: the server disconnected. Request it again';
