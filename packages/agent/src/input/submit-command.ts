@@ -246,8 +246,9 @@ export async function readPendingApprovals(
 }
 
 /**
- * Rejects with `bad_input` if the changed input of an approved call does not fit its tool, so that the
- * question stays open. The input of a sub-agent's call is checked when it runs.
+ * Rejects with `bad_input` if the changed input of an approved call does not fit its tool, or if a
+ * guardrail asks about a message, so that the question stays open. The input of a sub-agent's call is
+ * checked when it runs.
  */
 export async function assertInputFits(
   decision: Decision,
@@ -257,6 +258,10 @@ export async function assertInputFits(
   if (decision.type !== 'approve' || decision.input === undefined) return;
   const { toolCallId, input } = decision;
   const question = asked.find((one) => one.toolCallId === toolCallId);
+  if (question?.from?.itemId !== undefined) {
+    const message = `Cannot approve question ${toolCallId} with another input: the guardrail ${question.name} asks about a message, which an answer cannot change. Approve it without \`input\`, or deny it`;
+    throw new AgentError('bad_input', message, { toolCallId });
+  }
   const tool = question?.from === undefined ? tools.get(question?.name ?? '') : undefined;
   if (tool === undefined) return;
   const checked = await validated(tool, input);
