@@ -81,10 +81,10 @@ const app = await Application.bootstrap({
   logLevel: LogLevel.Warn,
 });
 
-app.converter.on(Converter.EVENT_CREATE_DOCUMENT, ({ project }, page: DocumentReflection) => {
+app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, page: DocumentReflection) => {
   page.name = titleOf(page);
   page.content = page.content.flatMap((part) =>
-    part.kind === 'text' ? withPagesOfSite(project, part.text) : part,
+    part.kind === 'text' ? withPagesOfSite(page.project, part.text) : part,
   );
 });
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
