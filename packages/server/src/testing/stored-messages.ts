@@ -50,6 +50,25 @@ export function comparable(messages: readonly (UIMessage | UiMessage)[]): unknow
     .filter(({ parts }) => parts.length > 0);
 }
 
+/**
+ * The questions about calls and their answers, by the id of the call. A call that failed after it was
+ * denied, or without an answer, is left out: the AI SDK's validation refuses its question.
+ */
+export function approvalsIn(messages: readonly (UIMessage | UiMessage)[]): Map<string, unknown> {
+  const found = new Map<string, unknown>();
+  for (const part of messages.flatMap(({ parts }): readonly object[] => parts)) {
+    const { toolCallId, state, approval } = part as {
+      readonly toolCallId?: string;
+      readonly state?: string;
+      readonly approval?: { readonly approved?: boolean };
+    };
+    const isOver = state === 'output-error' && approval?.approved !== true;
+    if (toolCallId !== undefined && approval !== undefined && !isOver)
+      found.set(toolCallId, approval);
+  }
+  return found;
+}
+
 /** True if the AI SDK's own validation accepts the messages. */
 export const isValid = async (messages: UiMessage[]): Promise<boolean> => {
   // The result is assignable to the type of the SDK, without a cast.
