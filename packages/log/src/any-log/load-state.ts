@@ -18,7 +18,7 @@ import { bytesOf, sizeOf } from './state-size.ts';
 /** A fold without a value. */
 export const noFold: SessionFold<unknown> = { initial: undefined, apply: () => undefined };
 
-/** During a long load, a snapshot is stored once per this many records. */
+/** The number of records between two snapshots during a long load. */
 const pagedSpacing = 20_000;
 
 /** Folds a session to its end, from the best state that is kept or stored. */
@@ -36,7 +36,8 @@ export async function loadState(
     const isOld = isMillraceError(error) && error.code === 'rewound';
     if (!isOld) throw error;
   }
-  // The log was rewound, or content that a kept value may repeat was redacted.
+  // Folds from the first record, because the log was rewound, or because a redaction removed content that
+  // the kept value may contain.
   cache.forget(session);
   const info = await requireSessionInfo(cache.log, session);
   const whole = await foldFrom(cache, emptyEntry(info), info, fold);
@@ -44,7 +45,10 @@ export async function loadState(
   throw unfoldableError(session, 0);
 }
 
-/** The state to continue: a kept one, a stored one, or that before the first record. */
+/**
+ * Returns the state to continue from: the kept state, else the stored state, else the state before the
+ * first record.
+ */
 async function entryFor(
   cache: StateCache,
   info: SessionInfo,
@@ -61,13 +65,13 @@ async function entryFor(
   if (snapshots === undefined || whole === undefined)
     return whole ?? storedEntry(cache, info, fold);
   const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
-  // A value that was stored without old items needs a state without them.
+  // A value that was stored without old items fits only a state without these items.
   if (value?.cut !== undefined) return storedEntry(cache, info, fold);
   if (value !== undefined) whole.values.set(fold, value);
   return whole;
 }
 
-/** The stored state, or the state before the first record. */
+/** Loads the stored state. Returns the state before the first record if there is no usable snapshot. */
 async function storedEntry(
   { log, limits }: StateCache,
   info: SessionInfo,
@@ -88,13 +92,16 @@ async function storedEntry(
   if (loaded === undefined) return emptyEntry(info);
   const { state, values: stored } = loaded;
   const entry = { ...newEntry(incarnation, state), stored };
-  // The value may be older than the state, if the fold is used less often than others.
+  // The stored value may be older than the state, because this fold is used less often than others.
   const { through: valueThrough = 0 } = knownValue(entry, fold) ?? {};
   const storedThrough = fold.stored ? Math.min(state.through, valueThrough) : state.through;
   return { ...entry, storedThrough };
 }
 
-/** Reads the records after the entry. Returns undefined if the entry cannot be used. */
+/**
+ * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction
+ * makes the entry unusable.
+ */
 async function foldFrom(
   cache: StateCache,
   entry: StateEntry,
@@ -104,11 +111,11 @@ async function foldFrom(
   const folder = new Folder(entry.state);
   const key = cache.keyOf(entry.state, fold);
   const known = knownValue(entry, fold);
-  // Without a fold, there is no value that would need earlier records.
+  // Without a fold there is no value, so no earlier records are needed.
   const start = fold === noFold ? entry.state.through : 0;
   let { through, value } = known ?? { through: start, value: fold.initial };
-  // The kept state contains the records up to this offset. If a later record redacts an item, the
-  // state may still contain its content, and must not be used.
+  // The kept state contains the records up to `keptThrough`. If a later record redacts an item, the kept
+  // state may still contain its content. It must not be used then.
   const keptThrough = known?.through ?? entry.state.through;
   for (let from = Math.min(through, folder.state.through); from < end; ) {
     const page = await cache.log.read(session, { from, incarnation });
@@ -125,14 +132,16 @@ async function foldFrom(
     from = page.through;
     if (from >= end) break;
     await nextTask();
-    // A process that dies during a long load does not start over.
+    // A long load stores snapshots on its way. If the process dies, the next load continues from the last
+    // one.
     const isFar = folder.state.through >= entry.storedThrough + pagedSpacing;
     if (!isFar || through !== folder.state.through) continue;
     entry.state = folder.state;
     entry.values.set(fold, { through, value });
     await cache.save(key, entry);
   }
-  // The entry may have been replaced by `keep` meanwhile.
+  // Keeps the result only if it is not older than the kept state, because `keep` may have replaced the
+  // entry.
   const { state } = folder;
   if ((cache.get(key)?.state.through ?? 0) <= state.through) {
     entry.state = state;
@@ -143,7 +152,10 @@ async function foldFrom(
   return { state, value, incarnation };
 }
 
-/** The value that the entry has for a fold, from memory or from its snapshot. */
+/**
+ * Returns the value that the entry has for a fold, from memory or from its snapshot. Returns undefined if
+ * it has none.
+ */
 function knownValue(
   { values, stored }: StateEntry,
   fold: SessionFold<unknown>,

@@ -12,7 +12,10 @@ import {
 export interface SessionStatesOptions {
   /** Approximate memory for all kept states of the log. Default: 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Approximate maximum size of one folded session. A larger one is refused. Default: 512 MiB. */
+  /**
+   * Approximate maximum size of one folded session. `load` throws `too_large` for a larger session.
+   * Default: 512 MiB.
+   */
   readonly maxSessionBytes?: number | undefined;
   /**
    * Number of new records after which a state is stored as a snapshot, if the log has `snapshots`.
@@ -24,8 +27,8 @@ export interface SessionStatesOptions {
 const allStates = new WeakMap<Log, SessionStates>();
 
 /**
- * Returns the kept states of a log. All callers in the process share them. They only save time:
- * without them, every state is folded from the records again.
+ * Returns the kept states of a log. All callers in the process share them. The kept states only save time.
+ * Without them, `load` folds every session from its first record.
  *
  * @example const { state } = await sessionStates(log).load(session);
  */
@@ -37,15 +40,16 @@ export function sessionStates(log: Log, options?: SessionStatesOptions): Session
 }
 
 /**
- * Keeps the folded states of the most recently used sessions of a log. If the log has `snapshots`, it
- * also stores a state from time to time, and starts from there if it does not have the state any more.
+ * Keeps the folded states of the most recently used sessions of a log in memory. If the log has
+ * `snapshots`, it also stores a state from time to time. When a state is no longer in memory, it loads the
+ * stored snapshot and continues from there.
  */
 export class SessionStates {
   readonly #cache: StateCache;
   /** The last load of each session. Loads of one session run one after another. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
-  /** Use `sessionStates(log)`, so that all callers share one instance. */
+  /** Creates an empty cache. Call `sessionStates(log)` instead, so that all callers share one instance. */
   constructor(log: Log) {
     this.#cache = new StateCache(log);
   }
@@ -65,9 +69,9 @@ export class SessionStates {
   }
 
   /**
-   * Folds a session to its end. Only records after the kept state are read. It reads in pages and
-   * lets other work run in between. Throws `no_session` if the session does not exist, and
-   * `too_large` if its state would exceed the limit.
+   * Folds a session up to its last record and returns the result. It reads only the records after the kept
+   * state. It reads in pages, and other work of the process can run between two pages. Throws `no_session`
+   * if the session does not exist, and `too_large` if its state would exceed the limit.
    */
   load(session: string): Promise<LoadedSession<unknown>>;
   load<T>(session: string, fold: SessionFold<T>): Promise<LoadedSession<T>>;
@@ -90,11 +94,11 @@ export class SessionStates {
   }
 
   /**
-   * Returns the kept state without reading the log. Records may have been added since. Undefined if
-   * none is kept, or if the two folds end at different records.
+   * Returns the kept state without reading the log. The log may have newer records. Returns undefined if no
+   * state is kept, or if the state and the value of the fold end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    // A state without old items is better, even if it is a little older.
+    // The state without old items is tried first, because it needs less memory. It may be a little older.
     for (const key of [cutKey(session, fold), session]) {
       const entry = this.#cache.get(key);
       const known = entry?.values.get(fold as SessionFold<unknown>);
@@ -104,7 +108,7 @@ export class SessionStates {
     return undefined;
   }
 
-  /** Keeps a state that the caller folded further, for the next `load`. */
+  /** Keeps a state that the caller folded with newer records. The next `load` continues from it. */
   keep<T>(fold: SessionFold<T>, { state, value, incarnation }: LoadedSession<T>): void {
     const { through } = state;
     const key = this.#cache.keyOf(state, fold);
@@ -118,12 +122,12 @@ export class SessionStates {
     void this.#cache.save(key, entry);
   }
 
-  /** Drops the kept state of a session. A stored snapshot stays. */
+  /** Removes the kept states of a session from memory. A stored snapshot stays. */
   forget(session: string): void {
     this.#cache.forget(session);
   }
 
-  /** Resolves when the snapshots that are being written are stored. A program need not wait for it. */
+  /** Resolves when all snapshots that are being written are stored. Programs do not have to call it. */
   saved(): Promise<void> {
     return this.#cache.saved();
   }

@@ -3,33 +3,39 @@ import type { Log } from '../contract/log.ts';
 import type { CutState, StoredFold, StoredValue } from './session-snapshots.ts';
 import { bytesOf } from './state-size.ts';
 
-/** A fold beside the session state, for example the state of an agent loop. */
+/** A fold that is computed in addition to the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
   /** The value before the first record. */
   readonly initial: T;
   /** Returns the value after a record. */
   readonly apply: (value: T, record: LogRecord) => T;
-  /** How the value is stored in snapshots. Default: it is not, and is folded from the first record. */
+  /**
+   * Says how the value is stored in snapshots. Default: the value is not stored, and is folded from the
+   * first record.
+   */
   readonly stored?: StoredFold<T> | undefined;
 }
 
-/** A folded session. */
+/** A folded session: its state, and the value of one fold. */
 export interface LoadedSession<T> {
-  /** If the fold has `stored.needs`, items that it does not need may be missing (see `isCut`). */
+  /**
+   * The folded state. If the fold has `stored.needs`, items that it does not need may be missing (see
+   * `isCut`).
+   */
   readonly state: FoldState;
   readonly value: T;
   /** The incarnation that the offsets of the state belong to. */
   readonly incarnation: string;
 }
 
-/** A fold of any value. */
+/** A fold whose value may have any type. */
 interface NamedFold {
   readonly stored?: { readonly name: string } | undefined;
 }
 
 /** The value of a fold. */
 export interface FoldedValue {
-  /** The offset of the last record. */
+  /** The offset of the last record that the value includes. */
   readonly through: number;
   readonly value: unknown;
 }
@@ -40,7 +46,7 @@ export interface StateEntry {
   state: FoldState;
   /** The approximate size of `state`. */
   bytes: number;
-  /** The values of other folds. */
+  /** The value of each fold that was used with this state. */
   readonly values: Map<SessionFold<unknown>, FoldedValue>;
   /** The values of the snapshot that the state started from, by the name of the fold. */
   readonly stored: ReadonlyMap<string, StoredValue>;
@@ -56,9 +62,12 @@ export class StateCache {
     maxSessionBytes: 512 * 2 ** 20,
     recordsPerSnapshot: 1000,
   };
-  /** In the order of their last use. A session may have several: with all items, or with those of a fold. */
+  /**
+   * The kept states in the order of their last use. A session can have several entries: one with all items,
+   * and one per fold without the items that the fold does not need.
+   */
   readonly #entries = new Map<string, StateEntry>();
-  /** The names of the folds that states without old items were kept for. */
+  /** The names of the folds that have kept states without old items. */
   readonly #foldNames = new Set<string>();
   /** The snapshots that are being written. */
   readonly #saving = new Map<string, Promise<unknown>>();
@@ -106,7 +115,10 @@ export class StateCache {
     }
   }
 
-  /** Stores the state if enough records were added. A failure only costs time later. */
+  /**
+   * Stores the state as a snapshot if enough records were added. Errors are ignored, because a missing
+   * snapshot only costs time.
+   */
   async save(key: string, entry: StateEntry): Promise<void> {
     const { snapshots } = this.log;
     const { state, incarnation, storedThrough } = entry;
@@ -133,7 +145,7 @@ export class StateCache {
     await Promise.all(this.#saving.values());
   }
 
-  /** Keeps a state without old items for a fold, instead of the whole one. */
+  /** Replaces the kept whole state with a state that lacks the items that the fold does not need. */
   #replace(key: string, entry: StateEntry, { stored, state, value }: CutState): void {
     const fold = [...entry.values.keys()].find((one) => one.stored === stored);
     if (fold === undefined || this.#entries.get(key) !== entry) return;
@@ -153,8 +165,8 @@ export class StateCache {
 }
 
 /**
- * The key of a state without the old items that a fold does not need. No id of a session contains this
- * character.
+ * Returns the key of the state without the items that the fold does not need. No session id contains the
+ * character `\u0000`.
  */
 export function cutKey(session: string, { stored }: NamedFold): string {
   return `${session}\u0000${stored?.name ?? ''}`;

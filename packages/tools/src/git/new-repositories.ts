@@ -16,28 +16,34 @@ import { gitFolderOf, type ReadIndex } from './submodules.ts';
 export interface RepositoryWatch {
   /** Aborts when a new repository makes git run programs. */
   readonly blocked: AbortSignal;
-  /** Renames such repositories, and stops watching. Returns what happened, for the model. */
+  /**
+   * Renames such repositories and stops watching. Returns sentences for the model about what was renamed.
+   */
   finish(): Promise<readonly string[]>;
 }
 
 interface WatchOptions {
   /** The real path of the workspace. */
   readonly root: string;
-  /** The repositories that were there before. Their settings are guarded. */
+  /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
   readonly search: RepositorySearch;
   /** Time between two checks while the command runs. Default: 1 s. */
   readonly everyMs?: number | undefined;
 }
 
-/** A check takes at most this part of the time. A search of a large workspace takes long. */
+/**
+ * Checks take at most 1/20 of the time. There is a limit because a search of a large workspace takes
+ * long.
+ */
 const maxShare = 20;
 
 /**
  * Watches for new repositories whose settings or hooks run programs. A command can create one in any
- * folder and make it a submodule. Then `git status` in the workspace runs these programs outside of
- * the sandbox, and many shells and editors run it by themselves. A repository without such settings
- * stays. Nothing can keep a command from creating the name `.git`, so it is found afterwards.
+ * folder and make it a submodule. Then `git status` in the workspace runs these programs outside of the
+ * sandbox, and many shells and editors call `git status` automatically. A repository without such
+ * settings stays. The sandbox cannot prevent that a command creates the name `.git`, so the check finds
+ * it afterwards.
  */
 export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { everyMs = 1000 } = options;
@@ -48,7 +54,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const checkLater = (ms: number) => {
     timer = setTimeout(async () => {
       const start = performance.now();
-      // The check at the end reports a problem.
+      // An error is ignored here, because the check at the end reports it.
       const { risks } = await findRisks(options, before).catch(() => nothing);
       if (risks.length > 0) controller.abort();
       else if (!isOver) checkLater(Math.max(everyMs, maxShare * (performance.now() - start)));
@@ -70,17 +76,17 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   };
 }
 
-/** Something in a folder that makes git run programs. */
+/** Entries of a folder that make git run programs. */
 interface Risk {
   readonly folder: string;
-  /** The entries of the folder without which git runs no programs. */
+  /** The names of the entries to rename. Without them, git runs no programs. */
   readonly names: readonly string[];
   readonly why: string;
 }
 
 interface FoundRisks {
   readonly risks: readonly Risk[];
-  /** Why not everything could be checked, as a sentence for the model. */
+  /** The reason why not everything could be checked, as a sentence for the model. */
   readonly problem?: string | undefined;
 }
 
@@ -103,7 +109,8 @@ async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundR
   const { found, problem } = search.survey(root);
   const risks: Risk[] = [...(await changedIndexes(options, before))];
   const about = { root, guarded, search };
-  // There were fewer before. One could have a submodule that the search did not reach.
+  // There were fewer repositories before. One of the new ones could have a submodule that the search did
+  // not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
   for (const { folder, isBare, hasGit } of found) {
     if (hasGit && !isKnown(folder, 'hasGit')) {
@@ -127,14 +134,16 @@ function indexesOf({ root, known, search }: WatchOptions): Indexes {
     ...[root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)].map(gitFolderOf),
     ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
   ];
-  // No command can change the others.
+  // Commands cannot change repositories outside of the workspace.
   const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
   return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
 }
 
 const maxConfigBytes = 1_048_576;
 
-/** The indexes of known repositories that a command has changed so that they cannot be checked. */
+/**
+ * Returns the indexes of known repositories that a command has changed in a way that cannot be checked.
+ */
 async function changedIndexes(
   { root, search }: WatchOptions,
   before: Indexes,
@@ -155,7 +164,9 @@ async function changedIndexes(
   return risks;
 }
 
-/** Whether settings, which no command can change, ask for an index with folders as entries. */
+/**
+ * True if the settings ask for an index with folders as entries. No command can change these settings.
+ */
 async function isSparse(git: string): Promise<boolean> {
   for (const name of ['config', 'config.worktree']) {
     const text = await readRegularFile(join(git, name), maxConfigBytes);
@@ -165,7 +176,10 @@ async function isSparse(git: string): Promise<boolean> {
   return false;
 }
 
-/** Enters a folder. A command can take the right to list it, and git does not need that right. */
+/**
+ * Enters a folder. A command can remove the right to list the folder, which git does not need. The right
+ * is then restored.
+ */
 async function enter(at: Folder, name: string): Promise<Folder> {
   try {
     return await at.enter(name);
@@ -175,7 +189,7 @@ async function enter(at: Folder, name: string): Promise<Folder> {
   }
 }
 
-/** Gives the owner all rights to a folder. Returns false if it is no folder. */
+/** Gives the owner all rights to a folder. Returns false if the path is not a folder. */
 async function permitOwner(folder: string): Promise<boolean> {
   const entry = await lstat(folder);
   if (!entry.isDirectory()) return false;
@@ -183,7 +197,10 @@ async function permitOwner(folder: string): Promise<boolean> {
   return true;
 }
 
-/** Renames an entry. Returns undefined if it does not exist. A command can make its folder read-only. */
+/**
+ * Renames an entry and returns the new name. Undefined if the entry does not exist. A command can make
+ * the folder read-only, so the rights are restored first if the rename fails.
+ */
 async function renameIn(at: Folder, name: string): Promise<string | undefined> {
   const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
   const attempt = () => rename(at.pathOf(name), at.pathOf(away));
@@ -200,8 +217,8 @@ async function renameIn(at: Folder, name: string): Promise<string | undefined> {
 }
 
 /**
- * Renames the entries. It opens the folder without following links, because another command may
- * still run and replace a folder by a link to one outside of the workspace.
+ * Renames the entries and returns a sentence for the model. It opens the folder without following links.
+ * Another command may still run, and could replace a folder with a link out of the workspace.
  */
 async function removeRisk(root: string, { folder, names, why }: Risk): Promise<string> {
   const shown = relative(root, folder);

@@ -4,36 +4,39 @@ import { basename, dirname, join, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { gitFolderOf, IndexReader, type ReadIndex, realPath } from './submodules.ts';
 
-/** A repository in a folder of the workspace. It can be of both kinds. */
+/** A repository in a folder of the workspace. A folder can be bare and also have a `.git`. */
 export interface FoundRepository {
   readonly folder: string;
   /** Whether the folder itself looks like a repository, without files of a worktree. */
   readonly isBare: boolean;
-  /** Whether it has a `.git`. */
+  /** Whether the folder has an entry `.git`. */
   readonly hasGit: boolean;
 }
 
 /**
- * A folder with entries of these names counts as a bare repository, whatever they contain. A command
- * could empty a file, and then nothing would guard the repository.
+ * A folder with entries of these names counts as a bare repository, whatever the entries contain.
+ * Otherwise a command could empty one of these files, and the repository would no longer be guarded.
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
-/** With a `commondir`, git takes the objects and the settings from the folder that it names. */
+/**
+ * True if the names show that the folder is a bare repository. With a `commondir`, git takes the objects
+ * and the settings from the folder that this file names.
+ */
 function looksBare(names: ReadonlySet<string>): boolean {
   return (
     bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
   );
 }
 
-/** Maximum number of repositories of which places are guarded. */
+/** Maximum number of repositories that are guarded. */
 export const maxRepositories = 200;
 
 /** Options of `RepositorySearch`. */
 interface SearchOptions {
   /**
-   * A folder that changed less than this time before it was read is read again, because file
-   * systems store times with a limited precision. Default: 3 s, because some store only every two
+   * A folder that changed less than this time before it was read is read again, because file systems
+   * store times with a limited precision. Default: 3 s, because some file systems have a precision of two
    * seconds.
    */
   readonly settledAfterMs?: number | undefined;
@@ -43,21 +46,21 @@ interface SearchOptions {
 
 /** The result of a search. */
 export interface FoundRepositories {
-  /** Those near the root first, after submodules. */
+  /** The repositories that were found. Submodules come first, then repositories near the root. */
   readonly found: readonly FoundRepository[];
-  /** Why there may be others. */
+  /** The reason why there may be other repositories. Undefined if all were found. */
   readonly problem?: SandboxError | undefined;
 }
 
-/** A search that has found too many repositories ends after this number. */
+/** Maximum number of repositories that a search finds. It ends after this number. */
 const maxFound = 10 * maxRepositories;
 
 /**
- * Finds repositories in folders below a root. A search keeps what it has read: the next one reads
- * only folders that have changed since then.
+ * Finds repositories in folders below a root. A search keeps the folders that it has read. The next
+ * search reads only the folders that have changed since then.
  */
 export class RepositorySearch {
-  /** What the last search read, by path. */
+  /** The folders that the last search read, by path. */
   #known: ReadonlyMap<string, ReadFolder> = new Map();
   readonly #settledAfterMs: number;
   readonly #maxFolders: number;
@@ -70,8 +73,8 @@ export class RepositorySearch {
 
   /**
    * Returns all repositories. Folders of packages are not searched, because they are large, but the
-   * submodules in them are. Throws a `SandboxError` if there are too many folders or repositories, or
-   * if a folder cannot be read: a command could otherwise hide a repository behind others.
+   * submodules in them are. Throws a `SandboxError` if there are too many folders or repositories, or if
+   * a folder cannot be read. Otherwise a command could hide a repository among many others.
    */
   find(root: string): readonly FoundRepository[] {
     const { found, problem } = this.survey(root);
@@ -79,12 +82,13 @@ export class RepositorySearch {
     return found;
   }
 
-  /** As `find`, but returns what it could find if there is a problem. */
+  /** Does the same as `find`. If there is a problem, it still returns the repositories that it found. */
   survey(root: string): FoundRepositories {
     const read = new Map<string, ReadFolder>();
     const found: FoundRepository[] = [];
     const folders = [root];
-    // Submodules come first. Git looks into them from above, so no number of folders may hide one.
+    // Submodules are searched first. Git reads them from the repository above, so a large number of
+    // folders must not hide one.
     const submodules: string[] = [];
     let problem: SandboxError | undefined;
     for (let at = 0; at < folders.length || submodules.length > 0; ) {
@@ -111,7 +115,7 @@ export class RepositorySearch {
     return { found, problem };
   }
 
-  /** Returns the index of a repository. `git` is its own folder. */
+  /** Returns the index of a repository. `git` is the git folder of that repository. */
   readIndex(git: string): ReadIndex {
     return this.#indexes.read(git);
   }
@@ -126,7 +130,10 @@ export class RepositorySearch {
     }
   }
 
-  /** The folders of the submodules of a worktree. Git does not follow links to them. */
+  /**
+   * Returns the folders of the submodules of a worktree. Links are left out, because git does not follow
+   * them.
+   */
   #submodulesOf(worktree: string): readonly string[] {
     const git = gitFolderOf(worktree);
     const names = git === undefined ? [] : (this.readIndex(git).submodules ?? []);
@@ -136,7 +143,9 @@ export class RepositorySearch {
   }
 }
 
-/** The folders in `objects` of a repository. There are many, and git puts no repositories there. */
+/**
+ * Matches the folders in `objects` of a repository. There are many, and git puts no repositories there.
+ */
 const storeFolder = /^(?:[0-9a-f]{2}|info|pack)$/;
 
 function isObjectStore(path: string, parent: ReadFolder | undefined): boolean {
@@ -145,7 +154,7 @@ function isObjectStore(path: string, parent: ReadFolder | undefined): boolean {
 
 const choose = 'Work in a folder below it, or switch the sandbox off';
 
-/** The error for a workspace with more repositories than can be guarded. */
+/** Returns the error for a workspace with more repositories than can be guarded. */
 export function tooManyRepositories(root: string): SandboxError {
   const message = `Cannot protect the repositories in ${root}: there are more than ${maxRepositories}. ${choose}. A command may have created folders with the name .git: remove them`;
   return new SandboxError('cannot_confine', message, { path: root });
@@ -156,24 +165,24 @@ function tooManyFolders(root: string, maxFolders: number): SandboxError {
   return new SandboxError('cannot_confine', message, { path: root });
 }
 
-/** What a search needs to know of one folder. */
+/** The facts about one folder that a search needs. */
 interface ReadFolder {
   readonly inode: bigint;
   readonly changedNs: bigint;
-  /** Whether a later change of the folder certainly gives it another time of change. */
+  /** Whether a later change of the folder is certain to change its ctime. */
   readonly isSettled: boolean;
   readonly isBare: boolean;
   readonly hasGit: boolean;
-  /** The names of folders in it that are searched too. */
+  /** The names of the inner folders that are searched too. */
   readonly inner: readonly string[];
-  /** The paths of folders whose names are no text. */
+  /** The paths of the inner folders whose names are not valid text. */
   readonly oddNames: readonly Buffer[];
 }
 
 /**
- * Reads a folder, or returns what is known of it if it has not changed. No command can choose the
- * time of change (ctime) that is compared. Returns undefined if the folder is gone, or if another
- * user does not let this user read it.
+ * Reads a folder, or returns the known facts if the folder has not changed. It compares the ctime,
+ * because no command can choose that time. Returns undefined if the folder no longer exists, or if
+ * another user does not let this user read it.
  */
 function readFolder(
   path: string,
@@ -204,7 +213,10 @@ function readFolder(
   }
 }
 
-/** A folder that cannot be listed. Git enters it nevertheless, if its permissions allow that. */
+/**
+ * Returns the facts about a folder that cannot be listed. Git can still enter it, if its permissions
+ * allow that.
+ */
 function unlistedFolder(path: string): ReadFolder {
   const names = new Set(
     ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
@@ -223,14 +235,17 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Returns the paths of the folders in a folder whose names are no text. No string leads to them. */
+/**
+ * Returns the paths of the inner folders whose names are not valid text. A string cannot hold such a
+ * path.
+ */
 function oddNamesIn(path: string): readonly Buffer[] {
   return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
     .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
     .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
 }
 
-/** Whether a folder has a repository in it. True if it has too many folders, or cannot be read. */
+/** True if a folder has a repository in it, has too many folders, or cannot be read. */
 function hasRepository(top: Buffer, maxFolders: number): boolean {
   const folders = [top];
   try {
@@ -259,7 +274,10 @@ function unreadableFolder(path: string, cause: unknown): SandboxError {
   return new SandboxError('cannot_confine', message, { path }, { cause });
 }
 
-/** The owner of a folder can enter one that cannot be listed, or change its permissions. */
+/**
+ * True if a folder cannot be used by this user. The owner of a folder can enter one that cannot be
+ * listed, or change its permissions.
+ */
 function isOutOfReach(path: string, error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['ENOENT', 'ENOTDIR'].includes(code)) return true;
@@ -267,7 +285,8 @@ function isOutOfReach(path: string, error: unknown): boolean {
   try {
     return lstatSync(path).uid !== process.getuid?.();
   } catch {
-    // A folder above cannot be entered. The search has refused it if it belongs to this user.
+    // A folder above cannot be entered. If that folder belongs to this user, the search has already
+    // refused it.
     return true;
   }
 }
