@@ -13,7 +13,7 @@ import {
   type TraceContext,
   toArray,
 } from '@millrace/core';
-import { type Driver, snapshot } from '@millrace/log';
+import { type Driver, sessionStates } from '@millrace/log';
 import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
@@ -409,7 +409,9 @@ export class LiveRun implements Run {
     // The caller of a sub-agent needs a complete answer.
     const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
     const isUnsure = newItems.some(({ id }) => mayBeUsedBefore(id, journal.state));
-    const known = isUnsure ? await snapshot(settings.log, this.session) : journal.state;
+    const { state: known } = isUnsure
+      ? await sessionStates(settings.log).load(this.session)
+      : journal;
     const used = findUsedId(newItems, known);
     if (used !== undefined) throw itemIdUsed(this.session, used);
     const { state, loop: found } = journal;

@@ -79,7 +79,8 @@ const clientClosedStatus = 499;
 /**
  * A response that becomes a `Response` of the Fetch API. If the body is written at once, it becomes bytes.
  * Otherwise the body is a stream. `write` returns false while `highWaterMark` bytes wait for the reader. If
- * the reader cancels the stream, or the request is aborted, the response closes.
+ * the reader cancels the stream, or the request is aborted, the response closes. This is not an error,
+ * because frameworks abort the request when the client has left.
  */
 export class WebResponse extends EventEmitter implements HttpResponse {
   /** Resolves when the response begins. */
@@ -173,6 +174,9 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     if (this.#controller === undefined) {
       this.#statusCode = clientClosedStatus;
       this.#begin(null);
+    } else if (this.#signal.aborted) {
+      // The client has left, so nobody misses the rest. Hono prints any error of a body.
+      this.#controller.close();
     } else {
       const message =
         'Cannot send the rest of the response: the server disconnected. Request it again';

@@ -1,8 +1,7 @@
-import { type FoldState, type ItemState, toArray } from '@millrace/core';
-import { isStepItem, messageId, restateMessage } from '@millrace/core/streams';
+import { readUIMessages } from '@millrace/agent';
+import { restateMessage } from '@millrace/core/streams';
 import { z } from 'zod';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
-import { partsOfChunks, type UiMessage } from '../../ui/ui-message.ts';
 import { answerApprovals } from './answer-approvals.ts';
 import {
   chatBodySchema,
@@ -68,9 +67,7 @@ export const chatRoutes: readonly Route[] = [
     async handle({ params }, context) {
       const name = { agentName: params.agent_name, chatId: params.chat_id };
       const chat = await findChat(name, context);
-      if (chat === undefined) return { messages: [] };
-      const { fold } = await readChat(context.log, emptyChat(chat.taskId));
-      return { messages: chatMessages(fold) };
+      return { messages: chat ? await readUIMessages(context.log, chat.taskId) : [] };
     },
   }),
   route({
@@ -102,26 +99,4 @@ async function resumeChat(
 ): Promise<AnswerStream | undefined> {
   const from = await readChat(log, emptyChat(taskId));
   return from.fold.run === undefined ? undefined : { from, opening: restateMessage(from.fold) };
-}
-
-/** Returns all messages of a chat. A message that the user sent during an answer is part of that answer. */
-function chatMessages(fold: FoldState): readonly UiMessage[] {
-  const begun = new Set<ItemState['run']>();
-  return toArray(fold.items).flatMap((item): readonly UiMessage[] => {
-    const { run } = item;
-    if (run !== undefined && begun.has(run)) return [];
-    if (isStepItem(item) && run !== undefined) {
-      begun.add(run);
-      return [answerOf({ ...fold, run })];
-    }
-    const parts = item.parts.flatMap(({ part }) =>
-      part?.kind === 'text' ? { type: 'text', text: part.text } : [],
-    );
-    return item.kind === 'user' && parts.length > 0 ? [{ id: item.id, role: 'user', parts }] : [];
-  });
-}
-
-/** Returns the whole message of the run `fold.run`, even if the run has ended. */
-function answerOf(fold: FoldState): UiMessage {
-  return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
 }
