@@ -77,6 +77,12 @@ export interface Sandbox {
   readonly network: boolean;
   /** Prepares one command. Call `finish` of the result in any case. */
   prepare(request: SandboxRequest): Promise<PreparedCommand>;
+  /**
+   * Resolves when everything that earlier commands created is checked. The search of `node_modules`
+   * can last longer than its command. Wait for it before you run git outside of the sandbox, and
+   * before the process exits.
+   */
+  settled(): Promise<void>;
   /** Removes the private `/tmp`. No command may run then. Default: when this process exits. */
   close(): void;
 }

@@ -2,25 +2,24 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync 
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
+import { bareNames } from '../git/repositories/read-folder.ts';
 import {
-  bareNames,
   type FoundRepository,
   maxRepositories,
   type RepositorySearch,
   tooManyRepositories,
-} from '../git/repository-search.ts';
+} from '../git/repositories/repository-search.ts';
 
 /**
  * Places in the workspace that make git run programs: settings and hooks of the repository, of its
  * submodules and of its worktrees, of repositories in folders below, files that make git look for
  * the settings somewhere else, and places that the settings name. The workspace can be a folder of
- * a repository, so the settings of repositories above it count too. With `creates`, missing folders
- * are created, because git accepts empty ones. Throws a `SandboxError` if it cannot find all of them.
+ * a repository, so the settings of repositories above it count too. Throws a `SandboxError` if it cannot find all of them.
  */
 export function gitPlaces(
   root: string,
   repositories: RepositorySearch,
-  { creates = false }: { readonly creates?: boolean } = {},
+  { creates = false, packages = [] }: PlaceOptions = {},
 ): GitPlaces {
   const found = new Set<string>();
   const pinned = new Set<string>();
@@ -38,12 +37,21 @@ export function gitPlaces(
     if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
     if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  const below = repositories.find(root);
+  const searched = repositories.find(root);
+  const isNew = ({ folder }: FoundRepository) => !searched.some((one) => one.folder === folder);
+  const below = [...searched, ...packages.filter(isNew)];
   for (const { folder, isBare, hasGit } of below) {
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
   }
   return { guarded: [...found], pinned: [...pinned], below };
+}
+
+interface PlaceOptions {
+  /** Whether missing folders are created, because git accepts empty ones. Default: false. */
+  readonly creates?: boolean | undefined;
+  /** The repositories in folders with packages. Default: none. */
+  readonly packages?: readonly FoundRepository[] | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import type { FoundRepository, RepositorySearch } from '../git/repository-search.ts';
+import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /** What a confined command must not do with a path. `pinned`: it must not move or remove it. */
@@ -49,11 +49,14 @@ export interface GuardPlan {
   readonly repositories: readonly FoundRepository[];
 }
 
-interface PlanOptions {
+/** Options of `planGuards`. */
+export interface PlanOptions {
   readonly root: string;
   /** Whether the command can change the workspace. */
   readonly canChange: boolean;
   readonly repositories: RepositorySearch;
+  /** The repositories in folders with packages. */
+  readonly packages: readonly FoundRepository[];
   /** Real paths that commands can change, the workspace included. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
@@ -71,9 +74,9 @@ interface PlanOptions {
  * because a process there could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, canChange, repositories, writable, keys, startUp, hide } = options;
+  const { root, canChange, repositories, packages, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable);
-  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true }) : noPlaces;
+  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true, packages }) : noPlaces;
   const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
     resolve(root, path),
   );

@@ -1,8 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isQuietGitConfig } from './git-config.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { isQuietGitConfig } from '../git-config.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFile } from '../read-regular-file.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
 
@@ -95,7 +95,8 @@ const maxNameBytes = 4096;
 const maxConfigBytes = 1_048_576;
 /** A submodule can have submodules, and a worktree takes the settings of its repository. */
 const maxDepth = 5;
-const maxModuleFolders = 2000;
+/** No path of a submodule leads into the folders of objects here, because they are in a `.git`. */
+const modulesSearch = { maxFolders: 2000, skipsObjects: true, searchesPackages: true } as const;
 
 /**
  * Returns why a git folder that a command created makes git run programs. Settings of clones are
@@ -131,7 +132,7 @@ async function riskOfModules(
   depth: number,
 ): Promise<string | undefined> {
   try {
-    const found = new RepositorySearch({ maxFolders: maxModuleFolders }).find(modules);
+    const found = new RepositorySearch(modulesSearch).find(modules);
     for (const { folder } of found) {
       const why = await riskOfSettings(folder, root, depth + 1);
       if (why !== undefined) return `its submodule ${basename(folder)}: ${why}`;

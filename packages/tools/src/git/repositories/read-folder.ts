@@ -1,0 +1,134 @@
+import { isUtf8 } from 'node:buffer';
+import { lstatSync, readdirSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
+
+/**
+ * A folder with entries of these names counts as a bare repository, whatever they contain. A command
+ * could empty a file, and then nothing would guard the repository.
+ */
+export const bareNames = ['HEAD', 'objects', 'refs'] as const;
+
+/** With a `commondir`, git takes the objects and the settings from the folder that it names. */
+function looksBare(names: ReadonlySet<string>): boolean {
+  return (
+    bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
+  );
+}
+
+/** The name of folders with packages, which are large. */
+export const packagesName = 'node_modules';
+
+/** What a search needs to know of one folder. */
+export interface ReadFolder {
+  readonly inode: bigint;
+  readonly changedNs: bigint;
+  /** Whether a later change of the folder certainly gives it another time of change. */
+  readonly isSettled: boolean;
+  readonly isBare: boolean;
+  readonly hasGit: boolean;
+  /** The names of the other folders in it, without `.git` and the one with packages. */
+  readonly inner: readonly string[];
+  /** Whether it has a folder with packages. */
+  readonly hasPackages: boolean;
+  /** The paths of folders whose names are no text. */
+  readonly oddNames: readonly Buffer[];
+}
+
+/**
+ * Reads a folder, or returns what is known of it if it has not changed. No command can choose the
+ * time of change (ctime) that is compared. Returns undefined if the folder is gone, or if another
+ * user does not let this user read it.
+ */
+export function readFolder(
+  path: string,
+  known: ReadFolder | undefined,
+  settledAfterMs: number,
+): ReadFolder | undefined {
+  try {
+    const now = Date.now();
+    const { ino: inode, ctimeNs: changedNs } = lstatSync(path, { bigint: true });
+    if (known?.isSettled && known.inode === inode && known.changedNs === changedNs) return known;
+    const entries = readdirSync(path, { withFileTypes: true });
+    const names = new Set(entries.map(({ name }) => name));
+    const folders = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    const inner = folders.filter((name) => name !== '.git' && name !== packagesName);
+    return {
+      inode,
+      changedNs,
+      isSettled: BigInt(now - settledAfterMs) * 1_000_000n > changedNs,
+      isBare: looksBare(names),
+      hasGit: names.has('.git'),
+      inner,
+      hasPackages: folders.includes(packagesName),
+      oddNames: inner.some((name) => name.includes('\uFFFD')) ? oddNamesIn(path) : [],
+    };
+  } catch (error) {
+    if (isOutOfReach(path, error)) return undefined;
+    throw unreadableFolder(path, error);
+  }
+}
+
+/** A folder that cannot be listed. Git enters it nevertheless, if its permissions allow that. */
+export function unlistedFolder(path: string): ReadFolder {
+  const names = new Set(
+    ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
+  );
+  return {
+    ...{ inode: 0n, changedNs: 0n, isSettled: false, inner: [], oddNames: [] },
+    ...{ hasPackages: isThere(join(path, packagesName)), isBare: looksBare(names) },
+    hasGit: names.has('.git'),
+  };
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the paths of the folders in a folder whose names are no text. No string leads to them. */
+function oddNamesIn(path: string): readonly Buffer[] {
+  return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
+    .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
+    .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
+}
+
+/** Whether a folder has a repository in it. True if it has too many folders, or cannot be read. */
+export function hasRepository(top: Buffer, maxFolders: number): boolean {
+  const folders = [top];
+  try {
+    for (const path of folders) {
+      const entries = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
+      const names = new Set(entries.map(({ name }) => name.toString('latin1')));
+      if (names.has('.git') || looksBare(names)) return true;
+      for (const entry of entries)
+        if (entry.isDirectory()) folders.push(Buffer.concat([path, Buffer.from(sep), entry.name]));
+      if (folders.length > maxFolders) return true;
+    }
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function unreadableFolder(path: string, cause: unknown): SandboxError {
+  const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+  const message = `Cannot search ${path} for repositories to protect: ${code}. Run chmod u+rwx on it, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path }, { cause });
+}
+
+/** The owner of a folder can enter one that cannot be listed, or change its permissions. */
+function isOutOfReach(path: string, error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (['ENOENT', 'ENOTDIR'].includes(code)) return true;
+  if (code !== 'EACCES') return false;
+  try {
+    return lstatSync(path).uid !== process.getuid?.();
+  } catch {
+    // A folder above cannot be entered. The search has refused it if it belongs to this user.
+    return true;
+  }
+}
