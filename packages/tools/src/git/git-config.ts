@@ -139,7 +139,8 @@ export function remotesOf(config: string): ReadonlySet<string> {
 
 /**
  * Whether a configuration that was replaced adds only harmless settings. What it had before may
- * stay, also if it is not known to be harmless.
+ * stay, also if it is not known to be harmless. A new setting of a remote is not harmless, because a
+ * command that was able to write it could send the next `git push` of the user to another machine.
  */
 export function isHarmlessChange(before: string, after: string): boolean {
   if (before === after) return true;
@@ -148,6 +149,8 @@ export function isHarmlessChange(before: string, after: string): boolean {
   const others = new Set(linesWithHeaders(before).filter((line) => !isHarmlessGitConfig(line)));
   const lines = linesWithHeaders(after);
   const added = lines.filter((line) => !others.has(line)).join('\n');
+  const known = new Set(linesWithHeaders(before));
+  if (lines.some((line) => /^\[\s*remote\b/i.test(line) && !known.has(line))) return false;
   // A setting that is gone may have switched something off.
   return others.isSubsetOf(new Set(lines)) && isHarmlessGitConfig(added, { connects: true });
 }

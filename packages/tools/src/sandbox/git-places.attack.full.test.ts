@@ -53,6 +53,39 @@ describe.for(sandboxUsers)('as %s', (user) => {
     },
   );
 
+  test.for(['.husky/_', '.husky/_/', './tools/hooks/_'])(
+    '18.77: attack: a command changes hooks that those in %s run',
+    async (named, context) => {
+      const agent = await attackAgent(user, context);
+      const hooks = join(named, '..');
+      agent.write(agent.workspace, {
+        ...repository('.git'),
+        '.git/config': `[core]\n\thooksPath = ${named}\n`,
+        [join(hooks, '_/pre-commit')]: 'good',
+        [join(hooks, 'pre-commit')]: 'good',
+      });
+      await agent.run(
+        spoil(...['_/pre-commit', 'pre-commit', 'new'].map((one) => join(hooks, one))),
+      );
+      for (const name of ['_/pre-commit', 'pre-commit'])
+        expect(readFileSync(join(agent.workspace, hooks, name), 'utf8')).toBe('good');
+      expect(readdirSync(join(agent.workspace, hooks))).toEqual(['_', 'pre-commit']);
+    },
+  );
+
+  test.for(['.sl/config', '.git/sl/config', '_darcs/prefs/defaults', '.pijul/config'])(
+    '18.77: attack: a command creates or changes %s',
+    async (path, context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, repository('.git'));
+      await agent.run(spoil(path));
+      expect(existsSync(join(agent.workspace, path))).toBe(false);
+      agent.write(agent.workspace, { [path]: 'good' });
+      await agent.run(spoil(path));
+      expect(readFileSync(join(agent.workspace, path), 'utf8')).toBe('good');
+    },
+  );
+
   test.for(['remotes', 'branches'])(
     'attack 2: a command names a folder with hooks as a remote in .git/%s',
     async (name, context) => {

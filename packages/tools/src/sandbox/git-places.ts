@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
 import { bareNames } from '../git/repositories/read-folder.ts';
 import {
@@ -55,12 +55,15 @@ interface PlaceOptions {
 }
 
 /**
- * Settings of other systems for version control, relative to a workspace. Mercurial and Jujutsu run
- * programs that these name, also for commands that only show something.
+ * Settings of other systems for version control, relative to a workspace. These systems run programs
+ * that the settings name, most of them also for commands that only show something. Sapling has its
+ * settings in `.git/sl` if the repository is one of git.
  */
 export const otherSettings: readonly string[] = [
   ...['.hg/hgrc', '.hg/hgrc-not-shared', '.hg/sharedpath'],
   ...['.jj/repo/config.toml', '.jj/config.toml', '.jj/workspace-config.toml'],
+  ...['.sl/config', '.sl/hgrc', '.sl/sharedpath', '.git/sl/config', '.git/sl/hgrc'],
+  ...['_darcs/prefs/defaults', '.pijul/config'],
 ];
 
 /** The places of git in a workspace, as absolute paths. They need not exist. */
@@ -172,13 +175,19 @@ function addNamed(file: string, search: NamedSearch): void {
     // `~user/` and `%(prefix)/` lead to places of the system.
     if (path === '' || /^[~%]/.test(path)) continue;
     if (section === 'core' && key === 'hookspath')
-      for (const folder of [...folders, ...worktrees]) found.add(resolve(folder, path));
+      for (const folder of [...folders, ...worktrees])
+        found.add(withoutHelpers(resolve(folder, path)));
     if ((section === 'include' || section === 'includeif') && key === 'path') {
       const included = resolve(dirname(file), path);
       found.add(included);
       addNamed(included, search);
     }
   }
+}
+
+/** In `.husky/_`, husky puts hooks that run the file of the same name in the folder above. */
+function withoutHelpers(hooks: string): string {
+  return basename(hooks) === '_' ? dirname(hooks) : hooks;
 }
 
 /** Returns undefined if nothing is there, or if this user cannot reach it. */
