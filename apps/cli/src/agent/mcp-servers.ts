@@ -37,11 +37,15 @@ export async function connectMcpServers(
     for (const one of connecting) one.then((server) => server.close()).catch(() => {});
     return noServers;
   }
+  const names = servers.map(({ name }) => name);
   const connected = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const offered = results.flatMap((one, at) =>
+    one.status === 'fulfilled' ? [{ server: names[at] ?? '', tools: one.value.tools }] : [],
+  );
   const failed = results.flatMap((one) =>
     one.status === 'rejected' ? [skippedMessage(one.reason)] : [],
   );
-  const { tools, problems } = dropDuplicateTools(connected);
+  const { tools, problems } = dropAmbiguousTools(offered, names);
   return {
     tools,
     problems: [...failed, ...problems],
@@ -60,14 +64,39 @@ function skippedMessage(reason: unknown): string {
   return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. The server is skipped.`;
 }
 
-/** Tool names must be unique. The first tool of a name is used. */
-function dropDuplicateTools(servers: readonly McpTools[]): Omit<ServerTools, 'close'> {
+/**
+ * Tool names must be unique. The first tool of a name is used. A tool whose name begins as those of
+ * another server is left out, even if that server has no such tool now: a rule for the other server
+ * must not allow it.
+ */
+function dropAmbiguousTools(
+  connected: readonly { readonly server: string; readonly tools: McpTools['tools'] }[],
+  names: readonly string[],
+): Omit<ServerTools, 'close'> {
   const tools = new Map<string, Tool>();
   const problems: string[] = [];
-  for (const tool of servers.flatMap((server) => server.tools)) {
-    if (tools.has(tool.name))
-      problems.push(`Two MCP tools have the name ${tool.name}. The second one is skipped.`);
-    else tools.set(tool.name, tool);
-  }
+  for (const { server, tools: offered } of connected)
+    for (const tool of offered) {
+      const other = names.find((name) => isNamedAs(tool.name, server, name));
+      if (other !== undefined)
+        problems.push(
+          `The tool ${tool.name} of the MCP server ${server} has a name of the server ${other}. It is skipped. Rename one of the servers.`,
+        );
+      else if (tools.has(tool.name))
+        problems.push(`Two MCP tools have the name ${tool.name}. The second one is skipped.`);
+      else tools.set(tool.name, tool);
+    }
   return { tools: [...tools.values()], problems };
+}
+
+/** Whether the name of a tool begins with the longer name of another server. */
+function isNamedAs(tool: string, own: string, other: string): boolean {
+  return (
+    toolPrefix(other).length > toolPrefix(own).length && tool.startsWith(`${toolPrefix(other)}_`)
+  );
+}
+
+/** As `connectMcp` makes the names of tools. */
+function toolPrefix(server: string): string {
+  return server.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, 32);
 }

@@ -9,6 +9,13 @@ const invisible =
 /** Characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
+/**
+ * Letters and digits that are written from right to left, with their marks. Some terminals then draw
+ * what is between two such words in the opposite order.
+ */
+const rightToLeft =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}][\p{M}\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]*/gu;
+
 /** Marks without a letter that they belong to. */
 const loneMarks = /^\p{M}+/u;
 
@@ -26,7 +33,8 @@ const maxEmptyLines = 2;
 /**
  * Shows what a text hides, so that a reader who approves it sees all of it. Control characters
  * become pictures. Invisible characters, unusual spaces, and letters that imitate Latin ones become
- * their code. Long runs of spaces and empty lines become their number.
+ * their code. Words that are written from right to left end in `‹rtl›`, and keep their place in the
+ * line. Long runs of spaces and empty lines become their number.
  *
  * @example revealHidden('ls\u202e'); // 'ls‹U+202E›'
  */
@@ -46,7 +54,9 @@ function revealLine(line: string): string {
     .replace(mixedWord, revealLookAlikes)
     .replace(invisible, codeOf)
     .replace(unusualSpace, codeOf)
-    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''));
+    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''))
+    // Latin letters after a word end its direction, so that the rest keeps its order.
+    .replace(rightToLeft, (word) => `${word}‹rtl›`);
   return revealSpaces(printableLine(visible));
 }
 
