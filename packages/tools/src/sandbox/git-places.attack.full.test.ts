@@ -100,6 +100,42 @@ describe.for(sandboxUsers)('as %s', (user) => {
     },
   );
 
+  test.for([
+    ['in the workspace', '.git', 'exec touch evil'],
+    ['with a short name and blanks', '.git', 'pick 0 a\\n \\t x touch evil'],
+    ['in a folder below', 'vendor/lib/.git', 'exec touch evil'],
+    ['in a bare repository', 'vendor/lib.git', 'exec touch evil'],
+    ['in a new repository', 'new/.git', 'exec touch evil'],
+  ] as const)('18.84: attack: a command prepares a rebase %s', async ([, git, list], context) => {
+    const agent = await attackAgent(user, context);
+    const known = ['.git', 'vendor/lib/.git', 'vendor/lib.git'].map(repository);
+    agent.write(agent.workspace, Object.assign({}, ...known));
+    const text = await agent.run(
+      `[ -e ${git} ] || git init -q new; mkdir ${git}/rebase-merge; printf '${list}\n' > ${git}/rebase-merge/git-rebase-todo`,
+    );
+    expect(text).toContain('rebase-merge');
+    const todo = join(agent.workspace, git, 'rebase-merge/git-rebase-todo');
+    expect(existsSync(todo)).toBe(false);
+  });
+
+  test('18.84: attack: a link leads to the list of a rebase', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository('.git'));
+    await agent.run(
+      'mkdir r; echo "exec touch evil" > r/git-rebase-todo; ln -s ../r .git/rebase-merge',
+    );
+    expect(existsSync(join(agent.workspace, '.git/rebase-merge'))).toBe(false);
+  });
+
+  test('18.84: a rebase without commands stays', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository('.git'));
+    await agent.run(
+      'mkdir .git/rebase-merge; echo "pick 0123456 exec a" > .git/rebase-merge/git-rebase-todo',
+    );
+    expect(existsSync(join(agent.workspace, '.git/rebase-merge/git-rebase-todo'))).toBe(true);
+  });
+
   test('attack 2: a command changes the list of a rebase that has begun', async (context) => {
     const agent = await attackAgent(user, context);
     const list = '.git/rebase-merge/git-rebase-todo';

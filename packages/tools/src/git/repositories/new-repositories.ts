@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFile } from '../read-regular-file.ts';
@@ -10,7 +11,13 @@ import {
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import { hasHiddenWorktree, riskOfBare, riskOfGit } from './settings-risk.ts';
+import {
+  hasHiddenWorktree,
+  rebaseName,
+  riskOfBare,
+  riskOfGit,
+  riskOfRebase,
+} from './settings-risk.ts';
 import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
@@ -49,6 +56,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
   const before = indexesOf(options);
+  const rebases = new Set([...before.keys()].filter((git) => existsSync(join(git, rebaseName))));
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -99,7 +107,10 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       const waitMs = (performance.now() - startedAt) / maxShare;
       const notes: string[] = [];
       try {
-        const changed = await changedIndexes(options, before);
+        const changed = [
+          ...(await changedIndexes(options, before)),
+          ...(await newRebases(before, rebases)),
+        ];
         const all = await surveyAll(root, async () => search.survey(root));
         folders = all.packages;
         notes.push(...problemOf(all));
@@ -162,7 +173,7 @@ async function risksOf(
     }
     if (isBare && !isKnown(folder, 'isBare')) {
       const why = await riskOfBare(folder, about);
-      const names = ['config', 'hooks', 'commondir', 'index'];
+      const names = ['config', 'hooks', 'commondir', 'index', rebaseName];
       if (why !== undefined) risks.push({ folder, names, why });
     }
   }
@@ -201,6 +212,19 @@ async function changedIndexes(
         : submodules.some((one) => !known.has(one)) &&
           (await hasHiddenWorktree(folder, root, worktree));
     if (isRisk) risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
+  }
+  return risks;
+}
+
+/**
+ * The rebases of known repositories that a command has begun, and that would run commands when the
+ * user continues them. The command itself runs its own rebase in the sandbox.
+ */
+async function newRebases(before: Indexes, rebases: ReadonlySet<string>): Promise<readonly Risk[]> {
+  const risks: Risk[] = [];
+  for (const folder of before.keys()) {
+    const why = rebases.has(folder) ? undefined : await riskOfRebase(folder);
+    if (why !== undefined) risks.push({ folder, names: [rebaseName], why });
   }
   return risks;
 }

@@ -55,6 +55,8 @@ export class PackageRepositories {
       // What was out of sight after a command is no repository that a check accepted.
       this.#keep(root, { notes: [], found, ...known, problem });
       if (problem !== undefined) throw problem;
+      // Another command may have started and ended meanwhile.
+      await this.settled();
     }
     // Others may have removed one. A new one in its place must be checked.
     return (this.#known.get(root)?.found ?? []).flatMap(({ folder }) => {
@@ -95,7 +97,10 @@ export class PackageRepositories {
 
   /** Resolves when all checks have ended. */
   async settled(): Promise<void> {
-    await this.#last;
+    for (let last: unknown; last !== this.#last; ) {
+      last = this.#last;
+      await last;
+    }
   }
 
   #next<Result>(run: () => Promise<Result>): Promise<Result> {

@@ -58,7 +58,10 @@ async function within<Result>(
   try {
     let at = await folderOpener(root)();
     opened.push(at);
-    for (const name of relative(root, folder).split(sep)) {
+    // The workspace itself can be a bare repository.
+    for (const name of relative(root, folder)
+      .split(sep)
+      .filter((one) => one !== '')) {
       at = await enter(at, name);
       opened.push(at);
     }

@@ -40,7 +40,7 @@ async function riskOfRepository(
   worktree: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = await riskOfSettings(git, root);
+  const why = (await riskOfSettings(git, root)) ?? (await riskOfRebase(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
@@ -51,10 +51,29 @@ export async function riskOfBare(
   folder: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = await riskOfSettings(folder, root);
+  const why = (await riskOfSettings(folder, root)) ?? (await riskOfRebase(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
+}
+
+/** The folder of a rebase that has begun, and its list of steps. */
+export const rebaseName = 'rebase-merge';
+const listName = 'git-rebase-todo';
+const maxListBytes = 1_048_576;
+
+/** Returns why `git rebase --continue` runs programs: the list of a rebase can have commands. */
+export async function riskOfRebase(git: string): Promise<string | undefined> {
+  const why = `its ${rebaseName} has commands, which git rebase --continue would run`;
+  const folder = join(git, rebaseName);
+  const entry = await lstat(folder).catch(() => undefined);
+  if (entry === undefined || entry.isFile()) return undefined;
+  if (!entry.isDirectory()) return why;
+  const isThere = await lstat(join(folder, listName)).then(() => true, isNotMissing);
+  if (!isThere) return undefined;
+  const list = await readRegularFile(join(folder, listName), maxListBytes);
+  const hasCommand = /^[ \t]*(?:x|exec)(?:\s|$)/m.test(list?.toString('latin1') ?? 'exec');
+  return hasCommand ? why : undefined;
 }
 
 const elsewhere = 'its worktree is another folder';
