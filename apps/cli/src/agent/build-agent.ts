@@ -53,7 +53,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace, commands),
     protection: protection?.summary,
-    // The chat shows the protection itself.
+    // The chat shows `protection` itself, so it does not need this sentence.
     unconfined:
       protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
     closeSandbox: async () => {
@@ -120,7 +120,8 @@ function assemble(parts: AgentParts): BuiltAgent {
 }
 
 /**
- * Returns false for a call with unreadable input. The agent itself reports that error to the model.
+ * Returns true if the current rules allow a call. Returns false for a call with unreadable input,
+ * because the agent itself reports that error to the model.
  */
 async function isAllowed(
   { approve }: SessionPolicy,
@@ -148,7 +149,7 @@ interface HelpersOptions {
   readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
   readonly instructions: string;
   readonly reading: readonly Tool[];
-  /** Empty in read-only mode. */
+  /** The tools that change files and run programs. Empty in read-only mode. */
   readonly changing: readonly Tool[];
 }
 

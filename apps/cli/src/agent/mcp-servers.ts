@@ -9,9 +9,15 @@ export interface ServerTools {
   close(): Promise<void>;
 }
 
-/** The user waits for the prompt until all servers are connected, so the timeout is short. */
+/**
+ * How long to wait for a server. It is short, because the user waits for the prompt until all
+ * servers are connected.
+ */
 const connectTimeoutMs = 10_000;
-/** The last output of a failed server may have many lines. */
+/**
+ * Maximum length of a message about a failed server. The last output of the server may have many
+ * lines.
+ */
 const maxProblemLength = 500;
 
 interface ConnectOptions {
@@ -28,12 +34,12 @@ export async function connectMcpServers(
   { onProblem, signal }: ConnectOptions = {},
 ): Promise<ServerTools> {
   if (servers.length === 0 || signal?.aborted) return noServers;
-  // Loaded on demand: the module is large and most users have no MCP server.
+  // The module is loaded on demand, because it is large and most users have no MCP server.
   const { connectMcp } = await import('@millrace/tools/mcp');
   const connecting = servers.map((server) => connectMcp(server, { connectTimeoutMs, onProblem }));
   const results = await Promise.race([Promise.allSettled(connecting), whenAborted(signal)]);
   if (results === undefined) {
-    // Slow servers also close slowly. They end with the process, so nothing waits for them.
+    // Slow servers also close slowly. Nothing waits for them, because they end with the process.
     for (const one of connecting) one.then((server) => server.close()).catch(() => {});
     return noServers;
   }
@@ -65,9 +71,10 @@ function skippedMessage(reason: unknown): string {
 }
 
 /**
- * Tool names must be unique. The first tool of a name is used. A tool whose name begins as those of
- * another server is left out, even if that server has no such tool now: a rule for the other server
- * must not allow it.
+ * Collects the tools of all servers. Tool names must be unique, so only the first tool of a name is
+ * used. A tool whose name begins with the name of another server is left out, even if that server has
+ * no such tool now. A rule for a tool of the other server must not allow it. Tools that are left out
+ * are reported in `problems`.
  */
 function dropAmbiguousTools(
   connected: readonly { readonly server: string; readonly tools: McpTools['tools'] }[],

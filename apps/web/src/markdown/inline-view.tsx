@@ -12,7 +12,10 @@ export function InlineView({ text }: { readonly text: string }) {
   return elementsOf(parseInline(text));
 }
 
-/** Deeper marks are not shown. Browsers and React are slow or fail with thousands of levels. */
+/**
+ * Maximum depth of nested marks. Deeper marks are not shown, because browsers and React are slow or
+ * fail with thousands of levels.
+ */
 const maxDepth = 32;
 
 interface OpenMark {
@@ -59,7 +62,7 @@ function elementsOf(tokens: readonly InlineToken[]): ReactNode {
   return root.children;
 }
 
-/** Joins texts that follow each other, so that the page has fewer nodes. */
+/** Adds a text. Consecutive texts are joined, so that the page has fewer nodes. */
 function addText(children: ReactNode[], text: string): void {
   const last = children.at(-1);
   if (typeof last === 'string') children[children.length - 1] = last + text;
@@ -115,7 +118,10 @@ function textOf(node: ReactNode): string {
   return isValidElement<{ readonly children?: ReactNode }>(node) ? textOf(node.props.children) : '';
 }
 
-/** Pictures are links, because loading one would tell its host that the text was read. */
+/**
+ * Shows a picture as a link. The page does not load the picture, because its host would then know
+ * that the text was read.
+ */
 function PictureLink({ address, isInLink, children }: LinkProps & { readonly isInLink: boolean }) {
   const isNamed = Array.isArray(children) && children.length > 0;
   const text = (

@@ -16,19 +16,25 @@ import { requireSessionInfo, unfoldableError } from './read-session.ts';
 import type { CutState, StoredFold, StoredValue } from './session-snapshots.ts';
 import { bytesOf, sizeOf } from './state-size.ts';
 
-/** A fold beside the session state, for example the state of an agent loop. */
+/** A fold that is computed in addition to the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
   /** The value before the first record. */
   readonly initial: T;
   /** Returns the value after a record. */
   readonly apply: (value: T, record: LogRecord) => T;
-  /** How the value is stored in snapshots. Default: it is not, and is folded from the first record. */
+  /**
+   * Says how the value is stored in snapshots. Default: the value is not stored, and is folded from the
+   * first record.
+   */
   readonly stored?: StoredFold<T> | undefined;
 }
 
-/** A folded session. */
+/** A folded session: its state, and the value of one fold. */
 export interface LoadedSession<T> {
-  /** If the fold has `stored.needs`, items that it does not need may be missing (see `isCut`). */
+  /**
+   * The folded state. If the fold has `stored.needs`, items that it does not need may be missing (see
+   * `isCut`).
+   */
   readonly state: FoldState;
   readonly value: T;
   /** The incarnation that the offsets of the state belong to. */
@@ -39,7 +45,10 @@ export interface LoadedSession<T> {
 export interface SessionStatesOptions {
   /** Approximate memory for all kept states of the log. Default: 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Approximate maximum size of one folded session. A larger one is refused. Default: 512 MiB. */
+  /**
+   * Approximate maximum size of one folded session. `load` throws `too_large` for a larger session.
+   * Default: 512 MiB.
+   */
   readonly maxSessionBytes?: number | undefined;
   /**
    * Number of new records after which a state is stored as a snapshot, if the log has `snapshots`.
@@ -48,13 +57,13 @@ export interface SessionStatesOptions {
   readonly recordsPerSnapshot?: number | undefined;
 }
 
-/** A fold of any value. */
+/** A fold whose value may have any type. */
 interface NamedFold {
   readonly stored?: { readonly name: string } | undefined;
 }
 
 interface FoldedValue {
-  /** The offset of the last record. */
+  /** The offset of the last record that the value includes. */
   readonly through: number;
   readonly value: unknown;
 }
@@ -64,7 +73,7 @@ interface Entry {
   state: FoldState;
   /** The approximate size of `state`. */
   bytes: number;
-  /** The values of other folds. */
+  /** The value of each fold that was used with this state. */
   readonly values: Map<SessionFold<unknown>, FoldedValue>;
   /** The values of the snapshot that the state started from, by the name of the fold. */
   readonly stored: ReadonlyMap<string, StoredValue>;
@@ -75,8 +84,8 @@ interface Entry {
 const allStates = new WeakMap<Log, SessionStates>();
 
 /**
- * Returns the kept states of a log. All callers in the process share them. They only save time:
- * without them, every state is folded from the records again.
+ * Returns the kept states of a log. All callers in the process share them. The kept states only save time.
+ * Without them, `load` folds every session from its first record.
  *
  * @example const { state } = await sessionStates(log).load(session);
  */
@@ -88,14 +97,18 @@ export function sessionStates(log: Log, options?: SessionStatesOptions): Session
 }
 
 /**
- * Keeps the folded states of the most recently used sessions of a log. If the log has `snapshots`, it
- * also stores a state from time to time, and starts from there if it does not have the state any more.
+ * Keeps the folded states of the most recently used sessions of a log in memory. If the log has
+ * `snapshots`, it also stores a state from time to time. When a state is no longer in memory, it loads the
+ * stored snapshot and continues from there.
  */
 export class SessionStates {
   readonly #log: Log;
-  /** In the order of their last use. A session may have several: with all items, or with those of a fold. */
+  /**
+   * The kept states in the order of their last use. A session can have several entries: one with all items,
+   * and one per fold without the items that the fold does not need.
+   */
   readonly #entries = new Map<string, Entry>();
-  /** The names of the folds that states without old items were kept for. */
+  /** The names of the folds that have kept states without old items. */
   readonly #foldNames = new Set<string>();
   /** The last load of each session. Loads of one session run one after another. */
   readonly #loading = new Map<SessionId, Promise<unknown>>();
@@ -106,7 +119,7 @@ export class SessionStates {
   #maxSessionBytes = 512 * 2 ** 20;
   #recordsPerSnapshot = 1000;
 
-  /** Use `sessionStates(log)`, so that all callers share one instance. */
+  /** Creates an empty cache. Call `sessionStates(log)` instead, so that all callers share one instance. */
   constructor(log: Log) {
     this.#log = log;
   }
@@ -126,9 +139,9 @@ export class SessionStates {
   }
 
   /**
-   * Folds a session to its end. Only records after the kept state are read. It reads in pages and
-   * lets other work run in between. Throws `no_session` if the session does not exist, and
-   * `too_large` if its state would exceed the limit.
+   * Folds a session up to its last record and returns the result. It reads only the records after the kept
+   * state. It reads in pages, and other work of the process can run between two pages. Throws `no_session`
+   * if the session does not exist, and `too_large` if its state would exceed the limit.
    */
   load(session: string): Promise<LoadedSession<unknown>>;
   load<T>(session: string, fold: SessionFold<T>): Promise<LoadedSession<T>>;
@@ -148,11 +161,11 @@ export class SessionStates {
   }
 
   /**
-   * Returns the kept state without reading the log. Records may have been added since. Undefined if
-   * none is kept, or if the two folds end at different records.
+   * Returns the kept state without reading the log. The log may have newer records. Returns undefined if no
+   * state is kept, or if the state and the value of the fold end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    // A state without old items is better, even if it is a little older.
+    // The state without old items is tried first, because it needs less memory. It may be a little older.
     for (const key of [cutKey(session, fold), session]) {
       const entry = this.#entries.get(key);
       const known = entry?.values.get(fold as SessionFold<unknown>);
@@ -162,7 +175,7 @@ export class SessionStates {
     return undefined;
   }
 
-  /** Keeps a state that the caller folded further, for the next `load`. */
+  /** Keeps a state that the caller folded with newer records. The next `load` continues from it. */
   keep<T>(fold: SessionFold<T>, { state, value, incarnation }: LoadedSession<T>): void {
     const { through } = state;
     const key = this.#keyOf(state, fold);
@@ -176,13 +189,13 @@ export class SessionStates {
     void this.#save(key, entry);
   }
 
-  /** Drops the kept state of a session. A stored snapshot stays. */
+  /** Removes the kept states of a session from memory. A stored snapshot stays. */
   forget(session: string): void {
     this.#drop(session);
     for (const name of this.#foldNames) this.#drop(`${session}\u0000${name}`);
   }
 
-  /** Resolves when the snapshots that are being written are stored. A program need not wait for it. */
+  /** Resolves when all snapshots that are being written are stored. Programs do not have to call it. */
   async saved(): Promise<void> {
     await Promise.all(this.#saving.values());
   }
@@ -197,7 +210,8 @@ export class SessionStates {
       const isOld = isMillraceError(error) && error.code === 'rewound';
       if (!isOld) throw error;
     }
-    // The log was rewound, or content that a kept value may repeat was redacted.
+    // Folds from the first record, because the log was rewound, or because a redaction removed content that
+    // the kept value may contain.
     this.forget(session);
     const info = await requireSessionInfo(this.#log, session);
     const whole = await this.#foldFrom(emptyEntry(info), info, fold);
@@ -205,7 +219,10 @@ export class SessionStates {
     throw unfoldableError(session, 0);
   }
 
-  /** The state to continue: a kept one, a stored one, or that before the first record. */
+  /**
+   * Returns the state to continue from: the kept state, else the stored state, else the state before the
+   * first record.
+   */
   async #entryFor(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
     const { session, incarnation } = info;
     const { snapshots } = this.#log;
@@ -219,13 +236,13 @@ export class SessionStates {
       return whole ?? this.#storedEntry(info, fold);
     const { loadValue } = await snapshotCode();
     const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
-    // A value that was stored without old items needs a state without them.
+    // A value that was stored without old items fits only a state without these items.
     if (value?.cut !== undefined) return this.#storedEntry(info, fold);
     if (value !== undefined) whole.values.set(fold, value);
     return whole;
   }
 
-  /** The stored state, or the state before the first record. */
+  /** Loads the stored state. Returns the state before the first record if there is no usable snapshot. */
   async #storedEntry(info: SessionInfo, fold: SessionFold<unknown>): Promise<Entry> {
     const { snapshots } = this.#log;
     const { session, incarnation, through } = info;
@@ -242,13 +259,16 @@ export class SessionStates {
     if (loaded === undefined) return emptyEntry(info);
     const { state, values: stored } = loaded;
     const entry = { ...newEntry(incarnation, state), stored };
-    // The value may be older than the state, if the fold is used less often than others.
+    // The stored value may be older than the state, because this fold is used less often than others.
     const { through: valueThrough = 0 } = knownValue(entry, fold) ?? {};
     const storedThrough = fold.stored ? Math.min(state.through, valueThrough) : state.through;
     return { ...entry, storedThrough };
   }
 
-  /** Reads the records after the entry. Returns undefined if the entry cannot be used. */
+  /**
+   * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction
+   * makes the entry unusable.
+   */
   async #foldFrom(
     entry: Entry,
     { session, incarnation, through: end }: SessionInfo,
@@ -257,11 +277,11 @@ export class SessionStates {
     const folder = new Folder(entry.state);
     const key = this.#keyOf(entry.state, fold);
     const known = knownValue(entry, fold);
-    // Without a fold, there is no value that would need earlier records.
+    // Without a fold there is no value, so no earlier records are needed.
     const start = fold === noFold ? entry.state.through : 0;
     let { through, value } = known ?? { through: start, value: fold.initial };
-    // The kept state contains the records up to this offset. If a later record redacts an item, the
-    // state may still contain its content, and must not be used.
+    // The kept state contains the records up to `keptThrough`. If a later record redacts an item, the kept
+    // state may still contain its content. It must not be used then.
     const keptThrough = known?.through ?? entry.state.through;
     for (let from = Math.min(through, folder.state.through); from < end; ) {
       const page = await this.#log.read(session, { from, incarnation });
@@ -277,14 +297,16 @@ export class SessionStates {
       from = page.through;
       if (from >= end) break;
       await nextTask();
-      // A process that dies during a long load does not start over.
+      // A long load stores snapshots on its way. If the process dies, the next load continues from the last
+      // one.
       const isFar = folder.state.through >= entry.storedThrough + pagedSpacing;
       if (!isFar || through !== folder.state.through) continue;
       entry.state = folder.state;
       entry.values.set(fold, { through, value });
       await this.#save(key, entry);
     }
-    // The entry may have been replaced by `keep` meanwhile.
+    // Keeps the result only if it is not older than the kept state, because `keep` may have replaced the
+    // entry.
     const { state } = folder;
     if ((this.#entries.get(key)?.state.through ?? 0) <= state.through) {
       entry.state = state;
@@ -295,7 +317,10 @@ export class SessionStates {
     return { state, value, incarnation };
   }
 
-  /** Stores the state if enough records were added. A failure only costs time later. */
+  /**
+   * Stores the state as a snapshot if enough records were added. Errors are ignored, because a missing
+   * snapshot only costs time.
+   */
   async #save(key: string, entry: Entry): Promise<void> {
     const { snapshots } = this.#log;
     const { state, incarnation, storedThrough } = entry;
@@ -316,7 +341,7 @@ export class SessionStates {
     for (const cut of cutStates) this.#replace(key, entry, cut);
   }
 
-  /** Keeps a state without old items for a fold, instead of the whole one. */
+  /** Replaces the kept whole state with a state that lacks the items that the fold does not need. */
   #replace(key: string, entry: Entry, { stored, state, value }: CutState): void {
     const fold = [...entry.values.keys()].find((one) => one.stored === stored);
     if (fold === undefined || this.#entries.get(key) !== entry) return;
@@ -356,21 +381,24 @@ export class SessionStates {
   }
 }
 
-/** Short sessions have no snapshots, so the code loads on demand. */
+/** Imports the code of snapshots on demand, because short sessions have no snapshots. */
 const snapshotCode = () => import('./session-snapshots.ts');
 
-/** During a long load, a snapshot is stored once per this many records. */
+/** The number of records between two snapshots during a long load. */
 const pagedSpacing = 20_000;
 
 /**
- * The key of a state without the old items that a fold does not need. No id of a session contains this
- * character.
+ * Returns the key of the state without the items that the fold does not need. No session id contains the
+ * character `\u0000`.
  */
 function cutKey(session: string, { stored }: NamedFold): string {
   return `${session}\u0000${stored?.name ?? ''}`;
 }
 
-/** The value that the entry has for a fold, from memory or from its snapshot. */
+/**
+ * Returns the value that the entry has for a fold, from memory or from its snapshot. Returns undefined if
+ * it has none.
+ */
 function knownValue(
   { values, stored }: Entry,
   fold: SessionFold<unknown>,

@@ -1,6 +1,6 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
-import { type Log, LogError, memoryLog } from '@millrace/log';
+import { type Driver, type Log, LogError, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
@@ -241,4 +241,91 @@ test('21.A: a sync agent whose answer was taken over does not change the row', a
   await expect(lost).rejects.toMatchObject({ details: { reason: 'interrupted' } });
   await settled(stale);
   expect((await next.task(id)).status).toBe('RUNNING');
+});
+
+describe('21.A: a run whose end could not be stored, because the storage failed', () => {
+  /** A log whose appends can be made to fail, and one session of which cannot be opened. */
+  function failingLog() {
+    const broken = { appends: false, session: '' };
+    const fail = async () => {
+      throw new LogError('storage', 'Cannot reach the database');
+    };
+    const altered = <T extends object>(thing: T, replace: (name: string, call: Call) => Call): T =>
+      new Proxy(thing, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          return replace(String(name), member.bind(target) as Call);
+        },
+      });
+    const log: Log = altered(memoryLog(), (name, call) => {
+      if (name !== 'open') return call;
+      return async (...args) => {
+        if (args[0] === broken.session) return fail();
+        return altered((await call(...args)) as Driver, (method, append) => {
+          if (method !== 'append') return append;
+          return (...records) => (broken.appends ? fail() : append(...records));
+        });
+      };
+    });
+    return { log, broken };
+  }
+
+  type Call = (...args: readonly unknown[]) => Promise<unknown>;
+
+  /** A server whose run stands in a tool, and another one that scans for orphaned tasks. */
+  async function runInTool() {
+    const { log, broken } = failingLog();
+    const rows = memoryRows();
+    const [held, started] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+    const hold = defineTool({
+      ...{ name: 'hold', description: 'Holds', input: z.object({}), afterCrash: 'repeat' },
+      execute: async () => {
+        started.resolve();
+        return held.promise;
+      },
+    });
+    const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'hold', arguments: '{}' };
+    const script = [{ content: { parts: [call as Part] } }, 'Finished'];
+    const provider = scriptedProvider(script);
+    const agents = (ofLog: Log): readonly ServedAgent[] => [
+      { type: 'loop', name: 'looper', agent: createAgent({ provider, tools: [hold], log: ofLog }) },
+    ];
+    const server = await createTaskHarness(agents, { log, rows, watchMs: 1e9 });
+    const { id } = await server.newTask('looper');
+    (await server.send('looper', id, 'Go')).messages().catch(() => {});
+    await started.promise;
+    const scanning = () => createTaskHarness(agents, { log, rows, watchMs: 5, leaseWaitMs: 5 });
+    const isIdle = async () => (await log.info(sessionId(id)))?.hasWork === false;
+    return { id, rows, broken, server, scanning, isIdle, letGo: () => held.resolve('Let go') };
+  }
+
+  test('21.A: is continued, and its task has not failed', async () => {
+    const { id, broken, server, scanning, isIdle, letGo } = await runInTool();
+    broken.appends = true;
+    letGo();
+    await settled(server);
+    expect((await server.task(id)).status).toBe('RUNNING');
+    broken.appends = false;
+    const next = await scanning();
+    await eventually(isIdle);
+    expect(textsOf(await next.messages(id))).toContain('Finished');
+    await settled(next);
+  });
+
+  test('21.A: is continued although a server that could not open it stored a failure', async () => {
+    const { id, rows, broken, server, scanning, isIdle, letGo } = await runInTool();
+    broken.appends = true;
+    letGo();
+    await settled(server);
+    broken.session = id;
+    const next = await scanning();
+    await eventually(async () => (await rows.get('tasks', id))?.keys['status'] === 'FAILED');
+    broken.session = '';
+    broken.appends = false;
+    await eventually(isIdle);
+    expect(textsOf(await next.messages(id))).toContain('Finished');
+    expect((await next.task(id)).status).toBe('RUNNING');
+    await settled(next);
+  });
 });

@@ -11,7 +11,7 @@ export interface UiMessage {
   readonly parts: readonly UiPart[];
 }
 
-/** Builds the parts of a message from its restated chunks, as the AI SDK's client does. */
+/** Builds the parts of a message from its chunks, in the same way as the AI SDK's client. */
 export function partsOfChunks(chunks: readonly UiChunk[]): readonly UiPart[] {
   const parts: UiPart[] = [];
   for (const chunk of chunks) {
@@ -49,7 +49,10 @@ function partOf(chunk: UiChunk): UiPart | undefined {
   }
 }
 
-/** The index of the part that a chunk changes: the call with its id, otherwise the last part. */
+/**
+ * Returns the index of the part that a chunk changes. It is the part with the same tool call id, or else
+ * the last part.
+ */
 function changedPartIndex(parts: readonly UiPart[], chunk: UiChunk): number {
   if (!('toolCallId' in chunk)) return parts.length - 1;
   return parts.findLastIndex(({ toolCallId }) => toolCallId === chunk.toolCallId);

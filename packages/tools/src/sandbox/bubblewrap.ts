@@ -30,8 +30,8 @@ import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
 
 /**
- * Where bubblewrap can be. PATH is not used, because a repository can put a program of this name
- * into a folder that a package manager adds to PATH.
+ * The paths at which bubblewrap can be. PATH is not used, because a repository can put a program with
+ * this name into a folder that a package manager adds to PATH.
  */
 const programs = [
   '/usr/bin/bwrap',
@@ -57,7 +57,8 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  // The options can name any place. They must not decide whether there is a sandbox.
+  // The probe uses none of the options that name paths. Such an option must not decide whether there is a
+  // sandbox.
   const probed = new Bubblewrap(program, filter, { unixSockets });
   const problem = await probeSandbox(probed);
   probed.close();
@@ -68,12 +69,15 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
 
 const missing = { sandbox: undefined, problem: 'missing' } as const;
 
-/** The files of the host that a sandbox uses. They are removed when this process exits. */
+/**
+ * The files of the host that a sandbox uses. They are removed when the sandbox closes, or when this
+ * process exits.
+ */
 interface SandboxHome {
   readonly folder: string;
   readonly temporary: string;
   readonly emptyFile: string;
-  /** A descriptor of the filter. Its file has no name, so that no command can change it. */
+  /** A file descriptor of the filter. Its file has no name, so no command can change it. */
   readonly filter: number;
   remove(): void;
 }
@@ -84,7 +88,10 @@ function removeHomes(): void {
   for (const remove of homes) remove();
 }
 
-/** Creates the files where no command that may change the folders `away` can replace them. */
+/**
+ * Creates the files in a place where no command can replace them. `away` are the folders that commands
+ * may change.
+ */
 function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
   const folder = createPrivateFolder('millrace-sandbox-', away, 'files');
   const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
@@ -102,7 +109,7 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // A command has made a folder that cannot be removed.
+      // The folder could not be removed, because a command has changed its permissions.
     }
   };
   if (homes.size === 0) process.once('exit', removeHomes);
@@ -120,12 +127,15 @@ class Bubblewrap implements Sandbox {
   readonly network: boolean;
   readonly #program: string;
   readonly #filter: Uint8Array;
-  /** Usually one. A workspace that contains it needs another. */
+  /**
+   * The files of the host. Usually there is one set. A workspace that contains these files needs another
+   * set.
+   */
   readonly #homes: SandboxHome[] = [];
   readonly #options: SandboxOptions;
   /**
-   * The plans of workspaces in which commands run now. A second command uses the plan of the first,
-   * because a running command could deceive a new check.
+   * The plans of workspaces in which commands are running. A second command uses the plan of the first
+   * one, because a running command could manipulate a new check.
    */
   readonly #plans = new Map<string, SharedPlan>();
   readonly #repositories = new RepositorySearch();
@@ -166,7 +176,7 @@ class Bubblewrap implements Sandbox {
           request.command,
         ),
       ];
-      // Each command reads the filter from the start, so each needs a descriptor of its own.
+      // Each command reads the filter from the start, so each needs a separate descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
       const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
@@ -176,7 +186,8 @@ class Bubblewrap implements Sandbox {
         closeSync(filter);
         try {
           const changed = names.finish();
-          // Before the next command gets a plan, in which these repositories would be known.
+          // The repositories are checked before the next command gets a plan, because that plan would
+          // treat them as known.
           return [...changed, ...(created ? await created.finish() : [])];
         } finally {
           this.#leave(root, plan);
@@ -215,7 +226,10 @@ class Bubblewrap implements Sandbox {
     return writable.filter((path) => existsSync(path)).map((path) => realpathSync(path));
   }
 
-  /** A command that can change nothing needs no search for repositories, and deceives no check. */
+  /**
+   * Returns the plan of a workspace and counts its users. A command that cannot change anything needs no
+   * search for repositories, and it cannot manipulate a check.
+   */
   #enter(
     root: string,
     { writable, canChange, packages }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'>,

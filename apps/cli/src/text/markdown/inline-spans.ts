@@ -16,14 +16,14 @@ interface OpenMark {
   readonly mark: Mark;
   readonly style: Style;
   readonly link: string | undefined;
-  /** The index of the first span inside. */
+  /** The index of the first span inside the element. */
   readonly from: number;
 }
 
-/** Terminals ignore longer addresses. */
+/** Maximum length of a link address. Terminals ignore longer ones. */
 const maxLink = 2048;
 
-/** Converts inline Markdown to styled spans. `base` is the style of the text around it. */
+/** Converts inline Markdown to styled spans. `base` is the style of the surrounding text. */
 export function inlineSpans(
   source: string,
   theme: Theme,
@@ -88,8 +88,8 @@ class SpanWriter {
   }
 
   /**
-   * Shows the address after the text. It is not necessary if the text is the address. It is not
-   * necessary either if the terminal shows a link, unless the text looks like another address.
+   * Writes the address after the text of a link. It is left out if the text is the address. It is
+   * also left out if the terminal supports links, unless the text looks like an address.
    */
   #showAddress(address: string, text: string, isLinked: boolean): void {
     if (address === '' || showsAddress(text, address)) return;

@@ -2,8 +2,8 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { ChatTab } from './chat-tab.ts';
 
 /**
- * Records violations of the content security policy, and checks in each frame that the counted
- * words are in order.
+ * The script that watches each page. It records violations of the content security policy. In each
+ * frame, it also checks that the counted words are in order.
  */
 const watcher = `
 globalThis.refused = [];
@@ -40,7 +40,7 @@ export class WatchedBrowser {
     options: BrowserContextOptions = {},
   ): Promise<WatchedBrowser> {
     const context = await browser.newContext({ baseURL: url, ...options });
-    // Limits all waits, so that a hanging test fails with the name of the missing element.
+    // All waits are limited, so that a hanging test fails with the name of the missing element.
     context.setDefaultTimeout(20_000);
     const watched = new WatchedBrowser(context, url);
     await context.addInitScript(watcher);
@@ -61,7 +61,7 @@ export class WatchedBrowser {
     return new ChatTab(page);
   }
 
-  /** All faults of all pages so far. */
+  /** Returns all faults of all pages so far. */
   async allFaults(): Promise<readonly string[]> {
     const reports = await Promise.all(
       this.context.pages().map((page) =>

@@ -20,21 +20,22 @@ const reply = z.string();
 const replyType = 'text/event-stream';
 
 /**
- * Routes for the AI SDK's `useChat`, at the paths that its default transport uses: `useChat({ id,
+ * Routes for the AI SDK's `useChat`. They have the paths that its default transport uses: `useChat({ id,
  * resume: true, transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
  *
  * - The chat id is the name of its task. The first message creates the task.
- * - A message with a known id returns the existing answer. A changed message is rejected.
- * - `GET /agents/name/helper/chat/{id}` returns all messages for `useChat({ messages })`. Use it
- *   after a reload, or if the answer finished while the connection was lost.
+ * - If the id of a message was used before, the existing answer is returned. A changed message with the
+ *   same id is rejected.
+ * - `GET /agents/name/helper/chat/{id}` returns all messages for `useChat({ messages })`. Use it after a
+ *   reload, or if the answer finished while the connection was lost.
  * - A disconnect does not stop the agent. To stop it, send `{ "type": "abort" }` to
  *   `/tasks/{task_id}/commands`, or send `task/interrupt`. The open streams then report the abort.
- * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the
- *   first one.
- * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the
- *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
- * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the
- *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
+ * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the first
+ *   one.
+ * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the chat
+ *   has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
+ * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the chat has
+ *   `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
  */
 export const chatRoutes: readonly Route[] = [
   route({
@@ -92,8 +93,8 @@ export const chatRoutes: readonly Route[] = [
 ];
 
 /**
- * Streams the current message from its start, also while it waits for an approval. Undefined if
- * there is none.
+ * Streams the current message from its start, even if it waits for an approval. Returns undefined if no
+ * message is open.
  */
 async function resumeChat(
   { taskId }: Chat,
@@ -103,7 +104,7 @@ async function resumeChat(
   return from.fold.run === undefined ? undefined : { from, opening: restateMessage(from.fold) };
 }
 
-/** All messages of a chat. A message that the user sent during an answer is part of that answer. */
+/** Returns all messages of a chat. A message that the user sent during an answer is part of that answer. */
 function chatMessages(fold: FoldState): readonly UiMessage[] {
   const begun = new Set<ItemState['run']>();
   return toArray(fold.items).flatMap((item): readonly UiMessage[] => {
@@ -120,7 +121,7 @@ function chatMessages(fold: FoldState): readonly UiMessage[] {
   });
 }
 
-/** The message of any run, restated as if it were still open. */
+/** Returns the message of a run, in the same form for finished and open runs. */
 function answerOf(fold: FoldState): UiMessage {
   return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
 }

@@ -24,14 +24,16 @@ import { gitFolderOf, type ReadIndex } from './submodules.ts';
 export interface RepositoryWatch {
   /** Aborts when a new repository makes git run programs. */
   readonly blocked: AbortSignal;
-  /** Renames such repositories, and stops watching. Returns what happened, for the model. */
+  /**
+   * Renames such repositories and stops watching. Returns sentences for the model about what was renamed.
+   */
   finish(): Promise<readonly string[]>;
 }
 
 interface WatchOptions {
   /** The real path of the workspace. */
   readonly root: string;
-  /** The repositories that were there before. Their settings are guarded. */
+  /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
   readonly search: RepositorySearch;
   /** Searches the folders with packages. */
@@ -40,14 +42,18 @@ interface WatchOptions {
   readonly everyMs?: number | undefined;
 }
 
-/** A check takes at most this part of the time. A search of a large workspace takes long. */
+/**
+ * Checks take at most 1/20 of the time. There is a limit because a search of a large workspace takes
+ * long.
+ */
 const maxShare = 20;
 
 /**
  * Watches for new repositories whose settings or hooks run programs. A command can create one in any
- * folder and make it a submodule. Then `git status` in the workspace runs these programs outside of
- * the sandbox, and many shells and editors run it by themselves. A repository without such settings
- * stays. Nothing can keep a command from creating the name `.git`, so it is found afterwards.
+ * folder and make it a submodule. Then `git status` in the workspace runs these programs outside of the
+ * sandbox, and many shells and editors call `git status` automatically. A repository without such
+ * settings stays. The sandbox cannot prevent that a command creates the name `.git`, so the check finds
+ * it afterwards.
  *
  * The folders with packages are checked last, and `finish` waits for that only a part of the time
  * that the command took. See `PackageRepositories`.
@@ -69,7 +75,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const checkLater = (ms: number) => {
     timer = setTimeout(async () => {
       const start = performance.now();
-      // The check at the end reports a problem.
+      // An error is ignored here, because the check at the end reports it.
       const risks = await findAny().catch(() => []);
       if (risks.length > 0) controller.abort();
       else if (!isOver) checkLater(Math.max(everyMs, maxShare * (performance.now() - start)));
@@ -86,17 +92,17 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const checkPackages = async (
     survey: (packages: readonly string[]) => Promise<FoundRepositories>,
   ): Promise<PackageCheck> => {
+    // They stay known also if the search cannot reach them now.
+    const known = options.known.filter(({ folder }) => isInPackages(root, folder));
     try {
       const all = await surveyAll(root, () => survey(folders));
       const risks = await risksOf(all, options);
-      const found = all.found.filter(({ folder }) => !risks.some((one) => one.folder === folder));
+      const others = new Set([...risks, ...known].map(({ folder }) => folder));
+      const found = [...known, ...all.found.filter(({ folder }) => !others.has(folder))];
       const notes = [...problemOf(all), ...(await removeAll(risks))];
       return { found, problem: all.problem, notes };
     } catch (error) {
-      const found = options.known.filter(({ folder }) =>
-        relative(root, folder).split(sep).includes(packagesName),
-      );
-      return { found, notes: [cannotCheck(error)] };
+      return { found: known, notes: [cannotCheck(error)] };
     }
   };
   return {
@@ -121,6 +127,10 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
     },
   };
+}
+
+function isInPackages(root: string, folder: string): boolean {
+  return relative(root, folder).split(sep).includes(packagesName);
 }
 
 function problemOf({ problem }: FoundRepositories): readonly string[] {
@@ -164,7 +174,8 @@ async function risksOf(
   ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
   const risks: Risk[] = [];
   const about = { root, guarded, search };
-  // There were fewer before. One could have a submodule that the search did not reach.
+  // There were fewer repositories before. One of the new ones could have a submodule that the search did
+  // not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
   for (const { folder, isBare, hasGit } of found) {
     if (hasGit && !isKnown(folder, 'hasGit')) {
@@ -188,14 +199,16 @@ function indexesOf({ root, known, search }: WatchOptions): Indexes {
     ...[root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)].map(gitFolderOf),
     ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
   ];
-  // No command can change the others.
+  // Commands cannot change repositories outside of the workspace.
   const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
   return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
 }
 
 const maxConfigBytes = 1_048_576;
 
-/** The indexes of known repositories that a command has changed so that they cannot be checked. */
+/**
+ * Returns the indexes of known repositories that a command has changed in a way that cannot be checked.
+ */
 async function changedIndexes(
   { root, search }: WatchOptions,
   before: Indexes,
@@ -229,7 +242,9 @@ async function newRebases(before: Indexes, rebases: ReadonlySet<string>): Promis
   return risks;
 }
 
-/** Whether settings, which no command can change, ask for an index with folders as entries. */
+/**
+ * True if the settings ask for an index with folders as entries. No command can change these settings.
+ */
 async function isSparse(git: string): Promise<boolean> {
   for (const name of ['config', 'config.worktree']) {
     const text = await readRegularFile(join(git, name), maxConfigBytes);

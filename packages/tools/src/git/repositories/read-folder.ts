@@ -4,12 +4,15 @@ import { join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 
 /**
- * A folder with entries of these names counts as a bare repository, whatever they contain. A command
- * could empty a file, and then nothing would guard the repository.
+ * A folder with entries of these names counts as a bare repository, whatever the entries contain.
+ * Otherwise a command could empty one of these files, and the repository would no longer be guarded.
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
-/** With a `commondir`, git takes the objects and the settings from the folder that it names. */
+/**
+ * True if the names show that the folder is a bare repository. With a `commondir`, git takes the objects
+ * and the settings from the folder that this file names.
+ */
 function looksBare(names: ReadonlySet<string>): boolean {
   return (
     bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
@@ -19,11 +22,11 @@ function looksBare(names: ReadonlySet<string>): boolean {
 /** The name of folders with packages, which are large. */
 export const packagesName = 'node_modules';
 
-/** What a search needs to know of one folder. */
+/** The facts about one folder that a search needs. */
 export interface ReadFolder {
   readonly inode: bigint;
   readonly changedNs: bigint;
-  /** Whether a later change of the folder certainly gives it another time of change. */
+  /** Whether a later change of the folder is certain to change its ctime. */
   readonly isSettled: boolean;
   readonly isBare: boolean;
   readonly hasGit: boolean;
@@ -31,14 +34,14 @@ export interface ReadFolder {
   readonly inner: readonly string[];
   /** Whether it has a folder with packages. */
   readonly hasPackages: boolean;
-  /** The paths of folders whose names are no text. */
+  /** The paths of the inner folders whose names are not valid text. */
   readonly oddNames: readonly Buffer[];
 }
 
 /**
- * Reads a folder, or returns what is known of it if it has not changed. No command can choose the
- * time of change (ctime) that is compared. Returns undefined if the folder is gone, or if another
- * user does not let this user read it.
+ * Reads a folder, or returns the known facts if the folder has not changed. It compares the ctime,
+ * because no command can choose that time. Returns undefined if the folder no longer exists, or if
+ * another user does not let this user read it.
  */
 export function readFolder(
   path: string,
@@ -69,7 +72,10 @@ export function readFolder(
   }
 }
 
-/** A folder that cannot be listed. Git enters it nevertheless, if its permissions allow that. */
+/**
+ * Returns the facts about a folder that cannot be listed. Git can still enter it, if its permissions
+ * allow that.
+ */
 export function unlistedFolder(path: string): ReadFolder {
   const names = new Set(
     ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
@@ -89,14 +95,17 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Returns the paths of the folders in a folder whose names are no text. No string leads to them. */
+/**
+ * Returns the paths of the inner folders whose names are not valid text. A string cannot hold such a
+ * path.
+ */
 function oddNamesIn(path: string): readonly Buffer[] {
   return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
     .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
     .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
 }
 
-/** Whether a folder has a repository in it. True if it has too many folders, or cannot be read. */
+/** True if a folder has a repository in it, has too many folders, or cannot be read. */
 export function hasRepository(top: Buffer, maxFolders: number): boolean {
   const folders = [top];
   try {
@@ -120,7 +129,10 @@ function unreadableFolder(path: string, cause: unknown): SandboxError {
   return new SandboxError('cannot_confine', message, { path }, { cause });
 }
 
-/** The owner of a folder can enter one that cannot be listed, or change its permissions. */
+/**
+ * True if a folder cannot be used by this user. The owner of a folder can enter one that cannot be
+ * listed, or change its permissions.
+ */
 function isOutOfReach(path: string, error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['ENOENT', 'ENOTDIR'].includes(code)) return true;
@@ -128,7 +140,8 @@ function isOutOfReach(path: string, error: unknown): boolean {
   try {
     return lstatSync(path).uid !== process.getuid?.();
   } catch {
-    // A folder above cannot be entered. The search has refused it if it belongs to this user.
+    // A folder above cannot be entered. If that folder belongs to this user, the search has already
+    // refused it.
     return true;
   }
 }

@@ -3,15 +3,18 @@ import { chmod, lstat, rename } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 
-/** Something in a folder that makes git run programs. */
+/** Entries of a folder that make git run programs. */
 export interface Risk {
   readonly folder: string;
-  /** The entries of the folder without which git runs no programs. */
+  /** The names of the entries to rename. Without them, git runs no programs. */
   readonly names: readonly string[];
   readonly why: string;
 }
 
-/** Enters a folder. A command can take the right to list it, and git does not need that right. */
+/**
+ * Enters a folder. A command can remove the right to list the folder, which git does not need. The right
+ * is then restored.
+ */
 async function enter(at: Folder, name: string): Promise<Folder> {
   try {
     return await at.enter(name);
@@ -21,7 +24,7 @@ async function enter(at: Folder, name: string): Promise<Folder> {
   }
 }
 
-/** Gives the owner all rights to a folder. Returns false if it is no folder. */
+/** Gives the owner all rights to a folder. Returns false if the path is not a folder. */
 async function permitOwner(folder: string): Promise<boolean> {
   const entry = await lstat(folder);
   if (!entry.isDirectory()) return false;
@@ -29,7 +32,10 @@ async function permitOwner(folder: string): Promise<boolean> {
   return true;
 }
 
-/** Renames an entry. Returns undefined if it does not exist. A command can make its folder read-only. */
+/**
+ * Renames an entry and returns the new name. Undefined if the entry does not exist. A command can make
+ * the folder read-only, so the rights are restored first if the rename fails.
+ */
 async function renameIn(at: Folder, name: string): Promise<string | undefined> {
   const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
   const attempt = () => rename(at.pathOf(name), at.pathOf(away));

@@ -10,23 +10,23 @@ import {
 } from './read-folder.ts';
 import { gitFolderOf, IndexReader, type ReadIndex, realPath } from './submodules.ts';
 
-/** A repository in a folder of the workspace. It can be of both kinds. */
+/** A repository in a folder of the workspace. A folder can be bare and also have a `.git`. */
 export interface FoundRepository {
   readonly folder: string;
   /** Whether the folder itself looks like a repository, without files of a worktree. */
   readonly isBare: boolean;
-  /** Whether it has a `.git`. */
+  /** Whether the folder has an entry `.git`. */
   readonly hasGit: boolean;
 }
 
-/** Maximum number of repositories of which places are guarded. */
+/** Maximum number of repositories that are guarded. */
 export const maxRepositories = 200;
 
 /** Options of `RepositorySearch`. */
 interface SearchOptions {
   /**
-   * A folder that changed less than this time before it was read is read again, because file
-   * systems store times with a limited precision. Default: 3 s, because some store only every two
+   * A folder that changed less than this time before it was read is read again, because file systems
+   * store times with a limited precision. Default: 3 s, because some file systems have a precision of two
    * seconds.
    */
   readonly settledAfterMs?: number | undefined;
@@ -43,28 +43,28 @@ interface SearchOptions {
 
 /** The result of a search. */
 export interface FoundRepositories {
-  /** Those near the root first, after submodules. */
+  /** The repositories that were found. Submodules come first, then repositories near the root. */
   readonly found: readonly FoundRepository[];
   /** The folders with packages that were not searched. */
   readonly packages: readonly string[];
   /** Folders that cannot be listed, although they belong to this user. */
   readonly unlisted: readonly string[];
-  /** Why there may be others. */
+  /** The reason why there may be other repositories. Undefined if all were found. */
   readonly problem?: SandboxError | undefined;
 }
 
-/** A search that has found too many repositories ends after this number. */
+/** Maximum number of repositories that a search finds. It ends after this number. */
 const maxFound = 10 * maxRepositories;
 
 /** A search in slices lets other work run after this time. */
 const sliceMs = 2;
 
 /**
- * Finds repositories in folders below a root. A search keeps what it has read: the next one reads
- * only folders that have changed since then.
+ * Finds repositories in folders below a root. A search keeps the folders that it has read. The next
+ * search reads only the folders that have changed since then.
  */
 export class RepositorySearch {
-  /** What the last search read, by path. */
+  /** The folders that the last search read, by path. */
   #known: ReadonlyMap<string, ReadFolder> = new Map();
   readonly #settledAfterMs: number;
   readonly #maxFolders: number;
@@ -90,7 +90,7 @@ export class RepositorySearch {
     return found;
   }
 
-  /** As `find`, but returns what it could find if there is a problem. */
+  /** Does the same as `find`. If there is a problem, it still returns the repositories that it found. */
   survey(root: string): FoundRepositories {
     const search = this.#search(root, [root]);
     let step = search.next();
@@ -116,7 +116,8 @@ export class RepositorySearch {
     const packages: string[] = [];
     const unlisted: string[] = [];
     const folders = [...starts];
-    // Submodules come first. Git looks into them from above, so no number of folders may hide one.
+    // Submodules are searched first. Git reads them from the repository above, so a large number of
+    // folders must not hide one.
     const submodules: string[] = [];
     let problem: SandboxError | undefined;
     for (let at = 0; at < folders.length || submodules.length > 0; ) {
@@ -147,7 +148,7 @@ export class RepositorySearch {
     return { found, packages, unlisted, problem };
   }
 
-  /** Returns the index of a repository. `git` is its own folder. */
+  /** Returns the index of a repository. `git` is the git folder of that repository. */
   readIndex(git: string): ReadIndex {
     return this.#indexes.read(git);
   }
@@ -167,7 +168,10 @@ export class RepositorySearch {
     }
   }
 
-  /** The folders of the submodules of a worktree. Git does not follow links to them. */
+  /**
+   * Returns the folders of the submodules of a worktree. Links are left out, because git does not follow
+   * them.
+   */
   #submodulesOf(worktree: string): readonly string[] {
     const git = gitFolderOf(worktree);
     const names = git === undefined ? [] : (this.readIndex(git).submodules ?? []);
@@ -186,7 +190,7 @@ function isObjectStore(path: string, parent: ReadFolder | undefined): boolean {
 
 const choose = 'Work in a folder below it, or switch the sandbox off';
 
-/** The error for a workspace with more repositories than can be guarded. */
+/** Returns the error for a workspace with more repositories than can be guarded. */
 export function tooManyRepositories(root: string): SandboxError {
   const message = `Cannot protect the repositories in ${root}: there are more than ${maxRepositories}. ${choose}. A command may have created folders with the name .git: remove them`;
   return new SandboxError('cannot_confine', message, { path: root });

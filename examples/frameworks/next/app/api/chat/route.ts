@@ -1,4 +1,5 @@
-// A route for the AI SDK's useChat. It needs no server of Millrace: it runs the agent and streams the run.
+// A route for the AI SDK's useChat. It needs no Millrace server, because it runs the agent itself
+// and streams the run.
 import { agent } from '../../../../weather-agent.ts';
 
 export async function POST(request: Request): Promise<Response> {
