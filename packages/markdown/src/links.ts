@@ -19,6 +19,36 @@ export function safeLink(address: string, maxLength = 4096): string | undefined 
   return schemes.includes(protocol) && /^[!-~]*$/.test(href) ? href : undefined;
 }
 
+/**
+ * Tells whether the text of a link is its address, apart from the scheme and a final slash.
+ *
+ * @example
+ * showsAddress('example.com', 'https://example.com/'); // true
+ */
+export function showsAddress(text: string, address: string): boolean {
+  const bare = (url: string) =>
+    url
+      .trim()
+      .replace(/^(?:mailto:|https?:\/\/)/i, '')
+      .replace(/\/$/, '');
+  return bare(text) === bare(address);
+}
+
+/**
+ * Tells whether the text of a link looks like an address, but not like the one that the link has.
+ * Show the address then, because the text hides where the link leads.
+ *
+ * @example
+ * hidesAddress('https://bank.example', 'https://evil.example'); // true
+ * hidesAddress('the bank', 'https://evil.example'); // false
+ */
+export function hidesAddress(text: string, address: string): boolean {
+  return (
+    /^\s*(?:[a-z][a-z\d+.-]*:|www\.|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))/i.test(text) &&
+    !showsAddress(text, address)
+  );
+}
+
 /** The part of a link after its text. */
 interface LinkTail {
   readonly address: string;

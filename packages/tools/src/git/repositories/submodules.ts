@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type HashBytes, submodulePaths } from './git-index.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFileSync } from './read-regular-file.ts';
+import { type HashBytes, submodulePaths } from '../git-index.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFileSync } from '../read-regular-file.ts';
 
 /** Maximum size of a `.git` file, in bytes. Git refuses a larger file. */
 const maxPointerBytes = 1_048_576;
