@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRegistry } from './packages/local-registry.ts';
@@ -56,6 +56,22 @@ async function refuseOutsideOfCi(): Promise<void> {
   const versions = new Set(publishedPackages().map(({ manifest }) => manifest.version));
   if (versions.size !== 1 || versions.has('0.0.0'))
     throw new Error(`Cannot publish ${[...versions].join(', ')}: run \`npm run versions\` first`);
+  refuseOldInstructions();
+}
+
+/** The first release changes how users install the packages. */
+function refuseOldInstructions(): void {
+  const documents = globSync('{*.md,docs/**/*.md,packages/*/README.md,apps/*/README.md}', {
+    cwd: root,
+    exclude: ['**/node_modules/**'],
+  });
+  const old = documents.filter((path) =>
+    /\bnot on npm yet\b/.test(readFileSync(join(root, path), 'utf8')),
+  );
+  if (old.length > 0)
+    throw new Error(
+      `Cannot publish: these documents say that the packages are not on npm: ${old.join(', ')}`,
+    );
 }
 
 /** Checks the content of each package. Also runs the checks for bundlers and TypeScript. */

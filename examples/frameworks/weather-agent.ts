@@ -6,7 +6,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { createServer, createToken } from '@millrace/server';
 
 const answers = Array.from({ length: 1000 }, () => 'Rain in Bath until the evening.');
-const log = memoryLog();
+export const log = memoryLog();
 
 export const agent = createAgent({
   log,

@@ -56,7 +56,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     // The chat shows `protection` itself, so it does not need this sentence.
     unconfined:
       protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
-    closeSandbox: () => sandbox?.close(),
+    closeSandbox: async () => {
+      await sandbox?.settled();
+      sandbox?.close();
+    },
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
 }
@@ -74,7 +77,7 @@ interface AgentParts {
   readonly protection: string | undefined;
   /** A sentence for a user who does not see `protection`, if there is no sandbox. */
   readonly unconfined: string | undefined;
-  readonly closeSandbox: () => void;
+  readonly closeSandbox: () => Promise<void>;
 }
 
 function assemble(parts: AgentParts): BuiltAgent {
@@ -111,7 +114,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
     close: async () => {
       await servers.close();
-      parts.closeSandbox();
+      await parts.closeSandbox();
     },
   };
 }

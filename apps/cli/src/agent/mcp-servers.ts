@@ -43,11 +43,15 @@ export async function connectMcpServers(
     for (const one of connecting) one.then((server) => server.close()).catch(() => {});
     return noServers;
   }
+  const names = servers.map(({ name }) => name);
   const connected = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const offered = results.flatMap((one, at) =>
+    one.status === 'fulfilled' ? [{ server: names[at] ?? '', tools: one.value.tools }] : [],
+  );
   const failed = results.flatMap((one) =>
     one.status === 'rejected' ? [skippedMessage(one.reason)] : [],
   );
-  const { tools, problems } = dropDuplicateTools(connected);
+  const { tools, problems } = dropAmbiguousTools(offered, names);
   return {
     tools,
     problems: [...failed, ...problems],
@@ -68,15 +72,38 @@ function skippedMessage(reason: unknown): string {
 
 /**
  * Collects the tools of all servers. Tool names must be unique, so only the first tool of a name is
- * used. The others are reported in `problems`.
+ * used. A tool whose name begins with the name of another server is left out, even if that server has
+ * no such tool now. A rule for a tool of the other server must not allow it. Tools that are left out
+ * are reported in `problems`.
  */
-function dropDuplicateTools(servers: readonly McpTools[]): Omit<ServerTools, 'close'> {
+function dropAmbiguousTools(
+  connected: readonly { readonly server: string; readonly tools: McpTools['tools'] }[],
+  names: readonly string[],
+): Omit<ServerTools, 'close'> {
   const tools = new Map<string, Tool>();
   const problems: string[] = [];
-  for (const tool of servers.flatMap((server) => server.tools)) {
-    if (tools.has(tool.name))
-      problems.push(`Two MCP tools have the name ${tool.name}. The second one is skipped.`);
-    else tools.set(tool.name, tool);
-  }
+  for (const { server, tools: offered } of connected)
+    for (const tool of offered) {
+      const other = names.find((name) => isNamedAs(tool.name, server, name));
+      if (other !== undefined)
+        problems.push(
+          `The tool ${tool.name} of the MCP server ${server} has a name of the server ${other}. It is skipped. Rename one of the servers.`,
+        );
+      else if (tools.has(tool.name))
+        problems.push(`Two MCP tools have the name ${tool.name}. The second one is skipped.`);
+      else tools.set(tool.name, tool);
+    }
   return { tools: [...tools.values()], problems };
+}
+
+/** Whether the name of a tool begins with the longer name of another server. */
+function isNamedAs(tool: string, own: string, other: string): boolean {
+  return (
+    toolPrefix(other).length > toolPrefix(own).length && tool.startsWith(`${toolPrefix(other)}_`)
+  );
+}
+
+/** As `connectMcp` makes the names of tools. */
+function toolPrefix(server: string): string {
+  return server.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, 32);
 }

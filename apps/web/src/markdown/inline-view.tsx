@@ -1,5 +1,11 @@
-import { type InlineToken, type Mark, parseInline, safeLink } from '@millrace/markdown';
-import { Fragment, type ReactElement, type ReactNode } from 'react';
+import {
+  hidesAddress,
+  type InlineToken,
+  type Mark,
+  parseInline,
+  safeLink,
+} from '@millrace/markdown';
+import { Fragment, isValidElement, type ReactElement, type ReactNode } from 'react';
 
 /** Renders the text of a block. HTML in the source is shown as text. */
 export function InlineView({ text }: { readonly text: string }) {
@@ -72,7 +78,12 @@ function elementOf(mark: Mark, children: ReactNode, isInLink: boolean): ReactEle
     case 'strike':
       return <del>{children}</del>;
     case 'link':
-      return <LinkView address={mark.address}>{children}</LinkView>;
+      // An address in the text of a link is a link by itself.
+      return isInLink ? (
+        <span>{children}</span>
+      ) : (
+        <LinkView address={mark.address}>{children}</LinkView>
+      );
     case 'image':
       return (
         <PictureLink address={mark.address} isInLink={isInLink}>
@@ -91,10 +102,20 @@ function LinkView({ address, children }: LinkProps) {
   const safe = safeLink(address);
   if (safe === undefined) return <span title="This link is not followed">{children}</span>;
   return (
-    <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
-      {children}
-    </a>
+    <>
+      <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
+        {children}
+      </a>
+      {hidesAddress(textOf(children), address) && ` (${safe})`}
+    </>
   );
+}
+
+/** The visible text of elements that this module creates. */
+function textOf(node: ReactNode): string {
+  if (typeof node === 'string') return node;
+  if (Array.isArray(node)) return node.map(textOf).join('');
+  return isValidElement<{ readonly children?: ReactNode }>(node) ? textOf(node.props.children) : '';
 }
 
 /**

@@ -64,13 +64,13 @@ export interface AgentRunOptions {
 export interface ForkedRunOptions {
   /** The id of the fork. Default: a new session id. */
   readonly into?: string | undefined;
-  /** Aborts the run. See `signal` of `AgentRunOptions`. */
+  /** Aborts the run. See `signal` of `AgentRunOptions`. Default: nothing aborts it. */
   readonly signal?: AbortSignal | undefined;
-  /** Stops the run without ending it. See `leave` of `AgentRunOptions`. */
+  /** Stops the run without ending it. See `leave` of `AgentRunOptions`. Default: nothing stops it. */
   readonly leave?: AbortSignal | undefined;
-  /** The trace that the run belongs to. See `trace` of `AgentRunOptions`. */
+  /** The trace that the run belongs to. See `trace` of `AgentRunOptions`. Default: none. */
   readonly trace?: TraceContext | undefined;
-  /** Further observers of the run. See `observers` of `AgentRunOptions`. */
+  /** Further observers of the run. See `observers` of `AgentRunOptions`. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
 }
 

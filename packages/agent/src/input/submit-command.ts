@@ -251,8 +251,9 @@ export async function readPendingApprovals(
 }
 
 /**
- * Rejects with `bad_input` if the tool's schema does not accept the changed input of an approved call.
- * The question then stays open. The input of a sub-agent's call is validated when that call runs.
+ * Rejects with `bad_input` if the tool's schema does not accept the changed input of an approved call, or
+ * if a guardrail asks about a message. The question then stays open. The input of a sub-agent's call is
+ * validated when that call runs.
  */
 export async function assertInputFits(
   decision: Decision,
@@ -262,6 +263,10 @@ export async function assertInputFits(
   if (decision.type !== 'approve' || decision.input === undefined) return;
   const { toolCallId, input } = decision;
   const question = asked.find((one) => one.toolCallId === toolCallId);
+  if (question?.from?.itemId !== undefined) {
+    const message = `Cannot approve question ${toolCallId} with another input: the guardrail ${question.name} asks about a message, which an answer cannot change. Approve it without \`input\`, or deny it`;
+    throw new AgentError('bad_input', message, { toolCallId });
+  }
   const tool = question?.from === undefined ? tools.get(question?.name ?? '') : undefined;
   if (tool === undefined) return;
   const checked = await validated(tool, input);

@@ -1,5 +1,5 @@
 import type { DraftRecord, Item, RunId, TraceContext } from '@millrace/core';
-import { snapshot } from '@millrace/log';
+import { sessionStates } from '@millrace/log';
 import type { QueuedCommand } from '../contract/command.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import {
@@ -71,7 +71,7 @@ async function assertNewIds(
   newItems: readonly Item[],
 ): Promise<void> {
   const isUnsure = newItems.some(({ id }) => mayBeUsedBefore(id, journal.state));
-  const known = isUnsure ? await snapshot(log, session) : journal.state;
+  const { state: known } = isUnsure ? await sessionStates(log).load(session) : journal;
   const used = findUsedId(newItems, known);
   if (used !== undefined) throw itemIdUsed(session, used);
 }

@@ -66,7 +66,7 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
       return [{ type: `${kind}-start`, id }, ...delta, { type: `${kind}-end`, id }];
     }
     case 'tool_call':
-      return [toolInputStart(part), toolInputEnd(part)];
+      return [toolInputStart(part), toolInputEnd(withInputOfClient(state, part))];
     case 'tool_result':
       return resultChunks(state, part);
     case 'structured':
@@ -77,6 +77,12 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
     case 'file':
       return [fileChunk(id, part)];
   }
+}
+
+/** The call as the client has to run it: the user or a guardrail may have changed its input. */
+function withInputOfClient({ awaited }: FoldState, part: ToolCallPart): ToolCallPart {
+  const input = awaited.find(({ toolCallId }) => toolCallId === part.toolCallId)?.input;
+  return input === undefined ? part : { ...part, input };
 }
 
 export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
@@ -122,9 +128,18 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
   }
 }
 
+/** The items of each run. A restated session reads them once per run and once per result. */
+const itemsByRun = new WeakMap<FoldState['items'], ReadonlyMap<unknown, readonly ItemState[]>>();
+
 /** Returns the items of the current run, in order. */
 export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
-  return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
+  if (run === undefined) return [];
+  let byRun = itemsByRun.get(items);
+  if (byRun === undefined) {
+    byRun = Map.groupBy(toArray(items), (item) => item.run);
+    itemsByRun.set(items, byRun);
+  }
+  return byRun.get(run) ?? [];
 }
 
 /** Returns whether the current message contains the call. */

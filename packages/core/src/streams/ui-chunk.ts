@@ -78,9 +78,14 @@ const blockedKeyPattern = /"(?:__proto__|constructor)":/;
 
 /** Encodes a chunk without the keys that the SDK rejects. */
 export function encodeChunk(chunk: UiChunk): string {
-  const line = JSON.stringify(chunk);
+  return encodeWithoutBlockedKeys(chunk);
+}
+
+/** Encodes a value without the keys that the SDK rejects. */
+export function encodeWithoutBlockedKeys(given: object): string {
+  const line = JSON.stringify(given);
   if (!blockedKeyPattern.test(line)) return line;
-  return JSON.stringify(chunk, (_key, value: unknown) => withoutBlockedKeys(value));
+  return JSON.stringify(given, (_key, value: unknown) => withoutBlockedKeys(value));
 }
 
 function withoutBlockedKeys(value: unknown): unknown {

@@ -157,8 +157,8 @@ function familyRest(rest: string): string {
 }
 
 /**
- * Returns the names to look for, from the most to the least exact. They omit a gateway's prefix and
- * suffix, the prefix and version of Bedrock, and a date.
+ * Returns the names to look for, from the most to the least exact. The less exact names omit the
+ * prefix and suffix that a gateway adds, the prefix and version that Bedrock adds, and a date.
  */
 function namesOf(model: string): readonly string[] {
   const full = model.trim().toLowerCase();

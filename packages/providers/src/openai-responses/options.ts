@@ -24,9 +24,9 @@ export interface ResponsesOptions extends ApiOptions {
    */
   readonly sendsOnlyNew?: boolean | undefined;
   /**
-   * If true, responses run in the background. If a connection breaks, it is opened again and the
-   * stream continues after the last event. An abort stops the response. `store` is then true by
-   * default. Default: false.
+   * If true, responses run in the background. The provider must store such responses, so `store` is
+   * then true by default. If a connection breaks, the provider opens a new one, and the stream
+   * continues after the last event. An abort also stops the response on the server. Default: false.
    */
   readonly background?: boolean | undefined;
   /**

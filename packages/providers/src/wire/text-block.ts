@@ -51,7 +51,7 @@ export class TextBlock {
     this.#logprobs.add(entries);
   }
 
-  /** Replaces the log probabilities, if the end of the text repeats them as a whole. */
+  /** Replaces the log probabilities by a complete list, which some APIs send when a text ends. */
   setLogprobs(entries: readonly LogprobEntry[]): void {
     this.#logprobs = undefined;
     this.logprobs(entries);

@@ -7,13 +7,13 @@ import { PageSizeLimit } from '../stores/row-access.ts';
 import { editedId, isIndexed, isStreaming, messagesInItem } from '../updates/logged-message.ts';
 import { createdAt, messageRow, messagesOf } from '../updates/task-messages.ts';
 
-/** Which messages of a task a page contains. */
+/** Selects a page of the messages of a task. */
 export interface MessageQuery {
   readonly filters: readonly MessageFilter[];
   readonly limit: number;
-  /** `older` lists from the newest message to the oldest one. */
+  /** `older` lists messages from newest to oldest. `newer` lists them from oldest to newest. */
   readonly direction: 'older' | 'newer';
-  /** The `next` of the page before this one. */
+  /** The `next` of the previous page. Default: starts with the first message. */
   readonly cursor?: string | undefined;
   /** The number of messages to skip if there is no cursor. Default: 0. */
   readonly skip?: number | undefined;
@@ -49,9 +49,9 @@ export function listMessages(state: FoldState, query: MessageQuery): ListPage<Ta
 /** The messages of a task in the order of their creation. Position 0 is the oldest message. */
 interface OrderedMessages {
   readonly length: number;
-  /** Returns undefined if no message has this position. */
+  /** Returns the message at a position. Returns undefined if there is none. */
   at(position: number): TaskMessage | undefined;
-  /** Returns the position that follows the message of a cursor in a direction. */
+  /** Returns the position after the message of a cursor, in the given direction. */
   positionAfter(cursor: Cursor, direction: MessageQuery['direction']): number;
 }
 
@@ -61,7 +61,7 @@ function orderedMessages(state: FoldState): OrderedMessages {
     : new SortedMessages(messagesOf(state));
 }
 
-/** Messages that had to be sorted, because some were edited or have a creation time of their own. */
+/** Messages that must be sorted, because some were edited or have their own creation time. */
 class SortedMessages implements OrderedMessages {
   readonly #messages: readonly TaskMessage[];
 
@@ -93,13 +93,13 @@ class SortedMessages implements OrderedMessages {
 type Items = FoldState['items'];
 
 /**
- * Messages whose order on the log is the order of their creation. A page is read without a look at
- * the other messages, so a page of a long task costs as much as one of a short task.
+ * Messages whose order on the log is the order of their creation. A page is read without reading the other
+ * messages. A page of a long task therefore costs as much as a page of a short task.
  */
 class MessagesInOrder implements OrderedMessages {
   readonly length: number;
   readonly #state: FoldState;
-  /** The link of the items that was read last, because the next message is near. */
+  /** The link of the item list that was read last. The next message is usually near it. */
   #link: Items;
 
   constructor(state: FoldState) {
@@ -110,7 +110,7 @@ class MessagesInOrder implements OrderedMessages {
 
   at(position: number): TaskMessage | undefined {
     if (position < 0 || position >= this.length) return undefined;
-    // Links lead to older ones only.
+    // A link leads only to older links, so a newer message is searched from the newest link on.
     if (position >= this.#countOf(this.#link)) this.#link = this.#state.items;
     while (position < this.#countOf(this.#link.before))
       this.#link = this.#link.before ?? this.#link;
@@ -120,7 +120,8 @@ class MessagesInOrder implements OrderedMessages {
 
   positionAfter({ time, id }: Cursor, direction: MessageQuery['direction']): number {
     let link: Items | undefined = this.#state.items;
-    // The messages of the next link, and so all newer ones, were created after the cursor's message.
+    // Skips a link if the previous link already ends after the cursor. All messages of the skipped link are
+    // newer than the message of the cursor.
     while (link?.before !== undefined && this.#lastTimeOf(link.before) > time) link = link.before;
     let [older, newer] = [-1, this.#countOf(link)];
     for (; link !== undefined && newer > older + 1; link = link.before) {
@@ -149,17 +150,17 @@ class MessagesInOrder implements OrderedMessages {
   }
 }
 
-/** What is known about the messages of a link of the items and of all older links. */
+/** A summary of the messages in a link of the item list and in all older links. */
 interface Summary {
   readonly count: number;
   /** The creation time of the newest message. Empty if there is none. */
   readonly lastTime: string;
-  /** True if the messages are sorted by their creation, and all of them are current and visible. */
+  /** True if the messages are in the order of their creation, and all of them are current and visible. */
   readonly isOrdered: boolean;
 }
 
 const nothing: Summary = { count: 0, lastTime: '', isOrdered: true };
-/** Links never change, so each one is summarized once. */
+/** The summary of each link. A link never changes, so it is summarized only once. */
 const summaries = new WeakMap<Items, Summary>();
 
 function summaryOf(state: FoldState, items: Items): Summary {
@@ -185,7 +186,7 @@ function withItem(state: FoldState, summary: Summary, item: ItemState): Summary 
   const messages = messagesInItem(state, item);
   if (messages.length === 0) return summary;
   const time = createdAt(item) ?? '';
-  // A message of an update becomes visible while it streams, without a change of its item.
+  // A message that is written by updates can become visible while it streams, without a change of its item.
   const mayBeHidden = isIndexed(item) && messages.some(isStreaming);
   const isInOrder = editedId(item) === undefined && time !== '' && time >= summary.lastTime;
   return {
@@ -196,8 +197,8 @@ function withItem(state: FoldState, summary: Summary, item: ItemState): Summary 
 }
 
 /**
- * Returns a test for messages that match any including filter and no excluding one. Without an
- * including filter all messages are included.
+ * Returns a function that selects messages. A message must match at least one including filter and no
+ * excluding filter. If there is no including filter, all messages are included.
  */
 function filterOf(filters: readonly MessageFilter[]): (message: TaskMessage) => boolean {
   const included = filters.filter(({ exclude }) => !exclude);
@@ -221,7 +222,9 @@ function isEqual(a: JsonValue | undefined, b: JsonValue): boolean {
   return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }
 
-/** The last message of a page. Its time is needed too, because the message may be deleted later. */
+/**
+ * The last message of a page. The cursor also contains the time, because the message may be deleted later.
+ */
 interface Cursor {
   readonly time: string;
   readonly id: string;

@@ -10,7 +10,7 @@ import { editDrafts } from './edit-message.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
 import { listMessages } from './message-list.ts';
 
-/** Calls `work` with the task's journal. Throws if the task does not exist. */
+/** Calls `work` with the task's journal and returns its result. Throws if the task does not exist. */
 export type WithJournal = <T>(
   taskId: string,
   work: (journal: TaskJournal) => Promise<T>,
@@ -24,8 +24,8 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
     isOpen = false,
   ) =>
     withJournal(taskId, async (journal) => {
-      // Takes the lease first. Then the edited state is current, and no other process can edit at
-      // the same time.
+      // The empty append takes the lease. The state is then current, and no other process can edit at the
+      // same time.
       await journal.append([]);
       for (const { id, content } of edits) {
         const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
@@ -91,12 +91,14 @@ function newMessage(
   );
   const id = `${taskId}.${first}`;
   if (createdAt == null) return { id, drafts };
-  // A message with its own time stores its id beside it.
+  // A message with its own time stores its id in the same metadata.
   const metadata = { message: id, createdAt: isoTime(Date.parse(createdAt)) };
   return { id, drafts: drafts.map((draft) => withMetadata(draft, metadata)) };
 }
 
-/** Message ids are `<task id>.<part id>`. Task ids contain no dot. */
+/**
+ * Returns the task id in a message id. Message ids are `<task id>.<part id>`, and task ids contain no dot.
+ */
 function taskIdOf(id: string): string {
   const [, taskId] = /^([^.]+)\.\d+\.\d+\../s.exec(id) ?? [];
   if (taskId === undefined) throw notFoundError('message', id);

@@ -83,6 +83,12 @@ export interface Sandbox {
   /** Prepares one command. The caller must call `finish` of the result, even if the command fails. */
   prepare(request: SandboxRequest): Promise<PreparedCommand>;
   /**
+   * Resolves when everything that earlier commands created is checked. The search of `node_modules`
+   * can last longer than its command. Wait for it before you run git outside of the sandbox, and
+   * before the process exits.
+   */
+  settled(): Promise<void>;
+  /**
    * Removes the private `/tmp`. No command may run at that time. If it is not called, the folder is
    * removed when this process exits.
    */

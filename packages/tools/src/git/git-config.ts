@@ -142,7 +142,8 @@ export function remotesOf(config: string): ReadonlySet<string> {
 
 /**
  * True if the new configuration adds only harmless settings. Settings that were there before may stay,
- * even if they are not known to be harmless.
+ * even if they are not known to be harmless. A new setting of a remote is not harmless: a command that
+ * was able to write it could send the next `git push` of the user to another machine.
  */
 export function isHarmlessChange(before: string, after: string): boolean {
   if (before === after) return true;
@@ -151,6 +152,8 @@ export function isHarmlessChange(before: string, after: string): boolean {
   const others = new Set(linesWithHeaders(before).filter((line) => !isHarmlessGitConfig(line)));
   const lines = linesWithHeaders(after);
   const added = lines.filter((line) => !others.has(line)).join('\n');
+  const known = new Set(linesWithHeaders(before));
+  if (lines.some((line) => /^\[\s*remote\b/i.test(line) && !known.has(line))) return false;
   // A setting that was removed may have switched something off.
   return others.isSubsetOf(new Set(lines)) && isHarmlessGitConfig(added, { connects: true });
 }

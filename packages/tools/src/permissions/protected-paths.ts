@@ -15,7 +15,7 @@ export function writeProtection(path: string): Protection | undefined {
   const segments = segmentsOf(path);
   const segment =
     segments.find((name) => codeFolders.has(name)) ??
-    lastIf(segments, (name) => codeFiles.has(name) || codeEndings.test(name)) ??
+    lastIf(segments, (name) => codeFiles.has(name) || codePatterns.some((one) => one.test(name))) ??
     endOfChain(segments, codeChains);
   return segment === undefined ? undefined : { segment, why: 'runs_code' };
 }
@@ -38,8 +38,12 @@ const setOf = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/)
 
 /** The names of folders whose content programs run or use as settings, at any depth. */
 const codeFolders = setOf(
-  `.git git~1 .hg .jj .svn .millrace .claude .codex .cursor .gemini .husky .githooks .vscode .idea
-  .zed .helix .windsurf .opencode .vim .emacs.d .devcontainer .cargo .mvn .yarn .circleci .buildkite .ssh .aws .gnupg .kube .docker .azure`,
+  `.git git~1 .hg .jj .sl .svn .bzr .pijul _darcs .husky .githooks .git-hooks .lefthook
+  .lefthook-local .millrace .claude .codex .cursor .gemini .windsurf .opencode .crush .kiro .roo
+  .kilocode .clinerules .continue .trae .amazonq .augment .junie .qwen .factory .goose .agents
+  .rovodev .copilot .vscode .vs .idea .fleet .nova .zed .helix .vim .emacs.d .devcontainer .cargo
+  .mvn .yarn .bundle .mise .circleci .buildkite .woodpecker .semaphore .ssh .aws .gnupg .kube .docker
+  .azure`,
 );
 
 /**
@@ -47,19 +51,35 @@ const codeFolders = setOf(
  * folder as a repository. Git then runs the programs that the file `config` beside it names.
  */
 const codeFiles = setOf(
-  `head millrace.json .mcp.json .gitmodules .gitconfig .bashrc .bash_profile .bash_login .bash_logout
-  .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login
-  config.fish .inputrc .envrc .vimrc .exrc .nvimrc .gvimrc .emacs .dir-locals.el .tmux.conf .npmrc
-  .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc .netrc .bazelrc rust-toolchain rust-toolchain.toml
-  .tool-versions .mise.toml mise.toml .pre-commit-config.yaml lefthook.yml lefthook.yaml
-  .gitlab-ci.yml .travis.yml azure-pipelines.yml jenkinsfile .nvim.lua .aider.conf.yml .cursorrules
-  .windsurfrules .clinerules .xprofile .xinitrc .xsession .pam_environment .screenrc`,
+  `head millrace.json .mcp.json opencode.json opencode.jsonc crush.json .crush.json .roomodes
+  .kilocodemodes .goosehints .cursorrules .windsurfrules .gitmodules .gitconfig .lfsconfig
+  .overcommit.yml .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
+  .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login config.fish .inputrc .envrc .autoenv
+  .autoenv.zsh .vimrc .exrc .nvimrc .gvimrc .lvimrc .local.vimrc .nvim.lua .vimspector.json
+  .ycm_extra_conf.py .emacs .dir-locals.el .devcontainer.json .tmux.conf .screenrc .xprofile .xinitrc
+  .xsession .pam_environment .gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .renviron .npmrc .yarnrc
+  .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs bunfig.toml .bunfig.toml .pypirc pip.conf .condarc
+  .netrc .bazelrc rust-toolchain rust-toolchain.toml .tool-versions .prototools .sdkmanrc .rtx.toml
+  jenkinsfile`,
 );
-const codeEndings = /\.code-workspace$/;
+/** Files with several spellings: projects of editors, lists of hooks, and jobs of build servers. */
+const codePatterns = [
+  /\.(?:code-workspace|sublime-project)$/,
+  /^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$/,
+  /^\.pre-commit-(?:config|hooks)\.ya?ml$/,
+  /^\.(?:husky|lintstaged)rc(?:\.\w+)?$/,
+  /^(?:husky|lint-staged)\.config\.\w+$/,
+  /^\.?simple-git-hooks\.\w+$/,
+  /^\.aider\..*\.ya?ml$/,
+  /^\.?mise(?:\.[\w-]+)?\.toml$/,
+  /^\.?(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor)\.ya?ml$/,
+  /^(?:azure-pipelines|bitbucket-pipelines|cloudbuild)\.ya?ml$/,
+];
 
 /** Two or three names in a row, at any depth, that have the same effect. */
 const codeChains = setOf(
-  `.github/workflows .github/actions .config/fish .config/git .config/nvim .config/helix
+  `.github/workflows .github/actions .github/hooks .github/agents .github/prompts .gitea/workflows
+  .forgejo/workflows .config/fish .config/git .config/nvim .config/helix .config/mise
   .config/millrace .config/autostart .config/systemd .config/environment.d .config/direnv
   .local/bin`,
 );

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
 import { isBelow, realPathOf } from '../sandbox/protected-paths.ts';
 

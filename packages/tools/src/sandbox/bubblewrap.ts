@@ -17,14 +17,15 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
-import { watchRepositories } from '../git/new-repositories.ts';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { watchRepositories } from '../git/repositories/new-repositories.ts';
+import { PackageRepositories } from '../git/repositories/package-repositories.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
 import { createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox } from './probe-sandbox.ts';
-import { type GuardPlan, planGuards } from './protected-paths.ts';
+import { type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
 
@@ -138,6 +139,7 @@ class Bubblewrap implements Sandbox {
    */
   readonly #plans = new Map<string, SharedPlan>();
   readonly #repositories = new RepositorySearch();
+  readonly #packages = new PackageRepositories(this.#repositories);
 
   constructor(program: string, filter: Uint8Array, options: SandboxOptions) {
     this.#program = program;
@@ -153,7 +155,10 @@ class Bubblewrap implements Sandbox {
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
     const { temporary, emptyFile } = home;
-    const plan = this.#enter(root, writable, view === 'workspace');
+    const canChange = view === 'workspace';
+    // Also waits until what the last command created is checked.
+    const packages = canChange ? await this.#packages.find(root) : [];
+    const plan = this.#enter(root, { writable, canChange, packages });
     try {
       const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
@@ -174,10 +179,9 @@ class Bubblewrap implements Sandbox {
       // Each command reads the filter from the start, so each needs a separate descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
-      const canChange = view === 'workspace';
       const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
-      const search = this.#repositories;
-      const created = canChange && watchRepositories({ root, known: plan.repositories, search });
+      const watch = { root, search: this.#repositories, packages: this.#packages };
+      const created = canChange && watchRepositories({ ...watch, known: plan.repositories });
       const finish = async () => {
         closeSync(filter);
         try {
@@ -201,6 +205,10 @@ class Bubblewrap implements Sandbox {
     }
   }
 
+  settled(): Promise<void> {
+    return this.#packages.settled();
+  }
+
   close(): void {
     for (const home of this.#homes.splice(0)) home.remove();
   }
@@ -222,7 +230,10 @@ class Bubblewrap implements Sandbox {
    * Returns the plan of a workspace and counts its users. A command that cannot change anything needs no
    * search for repositories, and it cannot manipulate a check.
    */
-  #enter(root: string, writable: readonly string[], canChange: boolean): SharedPlan {
+  #enter(
+    root: string,
+    { writable, canChange, packages }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'>,
+  ): SharedPlan {
     const known = this.#plans.get(root);
     if (known !== undefined) {
       known.users++;
@@ -232,7 +243,7 @@ class Bubblewrap implements Sandbox {
     const places = { ...keyPlaces(process.env), hide, protect, programs };
     const repositories = this.#repositories;
     const folders = { root, writable: [root, ...writable] };
-    const guards = planGuards({ ...folders, ...places, canChange, repositories });
+    const guards = planGuards({ ...folders, ...places, canChange, repositories, packages });
     const plan = { ...guards, users: 1 };
     if (canChange) this.#plans.set(root, plan);
     return plan;

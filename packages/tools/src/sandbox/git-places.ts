@@ -1,14 +1,14 @@
 import { lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
+import { bareNames } from '../git/repositories/read-folder.ts';
 import {
-  bareNames,
   type FoundRepository,
   maxRepositories,
   type RepositorySearch,
   tooManyRepositories,
-} from '../git/repository-search.ts';
+} from '../git/repositories/repository-search.ts';
 
 /**
  * Returns the places in the workspace that can make git run programs:
@@ -18,14 +18,13 @@ import {
  * - Files that make git search for the settings in another place.
  * - Places that the settings name.
  *
- * The workspace can be inside a repository, so the settings of repositories above it count too. With
- * `creates`, missing folders are created, because git accepts empty ones. Throws a `SandboxError` if not
- * all places can be found.
+ * The workspace can be inside a repository, so the settings of repositories above it count too. Throws
+ * a `SandboxError` if not all places can be found.
  */
 export function gitPlaces(
   root: string,
   repositories: RepositorySearch,
-  { creates = false }: { readonly creates?: boolean } = {},
+  { creates = false, packages = [] }: PlaceOptions = {},
 ): GitPlaces {
   const found = new Set<string>();
   const pinned = new Set<string>();
@@ -43,7 +42,9 @@ export function gitPlaces(
     if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
     if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  const below = repositories.find(root);
+  const searched = repositories.find(root);
+  const isNew = ({ folder }: FoundRepository) => !searched.some((one) => one.folder === folder);
+  const below = [...searched, ...packages.filter(isNew)];
   for (const { folder, isBare, hasGit } of below) {
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
@@ -51,13 +52,23 @@ export function gitPlaces(
   return { guarded: [...found], pinned: [...pinned], below };
 }
 
+interface PlaceOptions {
+  /** Whether missing folders are created, because git accepts empty ones. Default: false. */
+  readonly creates?: boolean | undefined;
+  /** The repositories in folders with packages. Default: none. */
+  readonly packages?: readonly FoundRepository[] | undefined;
+}
+
 /**
- * The settings of other version control systems, relative to a workspace. Mercurial and Jujutsu run
- * programs that these files name, even for commands that only show something.
+ * The settings of other version control systems, relative to a workspace. These systems run programs
+ * that the files name, most of them even for commands that only show something. Sapling has its
+ * settings in `.git/sl` if it uses a repository of git.
  */
 export const otherSettings: readonly string[] = [
   ...['.hg/hgrc', '.hg/hgrc-not-shared', '.hg/sharedpath'],
   ...['.jj/repo/config.toml', '.jj/config.toml', '.jj/workspace-config.toml'],
+  ...['.sl/config', '.sl/hgrc', '.sl/sharedpath', '.git/sl/config', '.git/sl/hgrc'],
+  ...['_darcs/prefs/defaults', '.pijul/config'],
 ];
 
 /** The places of git in a workspace, as absolute paths. The paths may not exist. */
@@ -183,13 +194,19 @@ function addNamed(file: string, search: NamedSearch): void {
     // `~user/` and `%(prefix)/` lead to places of the system.
     if (path === '' || /^[~%]/.test(path)) continue;
     if (section === 'core' && key === 'hookspath')
-      for (const folder of [...folders, ...worktrees]) found.add(resolve(folder, path));
+      for (const folder of [...folders, ...worktrees])
+        found.add(withoutHelpers(resolve(folder, path)));
     if ((section === 'include' || section === 'includeif') && key === 'path') {
       const included = resolve(dirname(file), path);
       found.add(included);
       addNamed(included, search);
     }
   }
+}
+
+/** In `.husky/_`, husky puts hooks that run the file of the same name in the folder above. */
+function withoutHelpers(hooks: string): string {
+  return basename(hooks) === '_' ? dirname(hooks) : hooks;
 }
 
 /** Returns the file status. Undefined if the path does not exist, or if this user cannot reach it. */

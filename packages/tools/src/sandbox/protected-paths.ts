@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import type { FoundRepository, RepositorySearch } from '../git/repository-search.ts';
+import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /**
@@ -52,11 +52,14 @@ export interface GuardPlan {
   readonly repositories: readonly FoundRepository[];
 }
 
-interface PlanOptions {
+/** Options of `planGuards`. */
+export interface PlanOptions {
   readonly root: string;
   /** Whether the command can change the workspace. */
   readonly canChange: boolean;
   readonly repositories: RepositorySearch;
+  /** The repositories in folders with packages. */
+  readonly packages: readonly FoundRepository[];
   /** The real paths that commands can change, including the workspace. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
@@ -74,9 +77,9 @@ interface PlanOptions {
  * the same time, because it could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
-  const { root, canChange, repositories, writable, keys, startUp, hide } = options;
+  const { root, canChange, repositories, packages, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable);
-  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true }) : noPlaces;
+  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true, packages }) : noPlaces;
   const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
     resolve(root, path),
   );

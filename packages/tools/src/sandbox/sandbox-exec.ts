@@ -8,8 +8,9 @@ import type {
   SandboxRequest,
   SandboxSearch,
 } from '../contract/sandbox.ts';
-import { watchRepositories } from '../git/new-repositories.ts';
-import { RepositorySearch } from '../git/repository-search.ts';
+import { watchRepositories } from '../git/repositories/new-repositories.ts';
+import { PackageRepositories } from '../git/repositories/package-repositories.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from './command-limits.ts';
 import { gitPlaces, otherSettings } from './git-places.ts';
 import { keyPlaces } from './key-places.ts';
@@ -38,14 +39,17 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   const { profile = 'workspace', network = false, unixSockets = false } = options;
   const limits = commandLimits(options.limits);
   const search = new RepositorySearch();
+  const packages = new PackageRepositories(search);
   const prepareWith = async (
     { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
     request: SandboxRequest,
   ): Promise<PreparedCommand> => {
     const { root, view = profile } = request;
     const { keys, startUp } = keyPlaces(process.env);
-    const ofGit = view === 'workspace' ? gitPlaces(root, search) : undefined;
-    const created = ofGit && watchRepositories({ root, known: ofGit.below, search });
+    const canChange = view === 'workspace';
+    const known = canChange ? await packages.find(root) : [];
+    const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
+    const created = ofGit && watchRepositories({ root, known: ofGit.below, search, packages });
     const settings = [...otherSettings, ...protect].map((path) => resolve(root, path));
     const text = sandboxExecProfile({
       ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
@@ -62,7 +66,8 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       finish: async () => (await created?.finish()) ?? [],
     };
   };
-  const common = { name: 'sandbox-exec', profile, network, close } as const;
+  const settled = () => packages.settled();
+  const common = { name: 'sandbox-exec', profile, network, settled, close } as const;
   // The probe uses none of the options, because an option can name any path. Such a path must not decide
   // whether there is a sandbox.
   const problem = await probeSandbox({ ...common, prepare: (request) => prepareWith({}, request) });

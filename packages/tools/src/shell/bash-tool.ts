@@ -197,7 +197,12 @@ async function confine(
 ): Promise<Confinement | undefined> {
   const call = { tool: 'bash', input };
   const more = asksForMore(call);
-  if (sandbox === undefined || more === 'outside') return undefined;
+  if (sandbox === undefined) return undefined;
+  if (more === 'outside') {
+    // It may run git, which must not use a repository that an earlier command left.
+    await sandbox.settled();
+    return undefined;
+  }
   const chosen = await reading?.placeOf(call, toolCallId);
   if (chosen?.place === 'refused') throw cannotConfineToReading(root);
   const hide = chosen?.place === 'closed' ? chosen.hide : undefined;

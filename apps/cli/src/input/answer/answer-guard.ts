@@ -96,7 +96,7 @@ export class AnswerGuard {
     return held?.key;
   }
 
-  /** Ends both periods, because no question is open. */
+  /** Cancels the quiet period and a held answer. Call it when no question is open. */
   close(): void {
     this.release();
     this.#cancelQuiet?.();

@@ -10,6 +10,13 @@ const invisible =
 /** Matches characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
+/**
+ * Matches letters and digits that are written from right to left, with their marks. Some terminals then draw
+ * what is between two such words in the opposite order.
+ */
+const rightToLeft =
+  /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}][\p{M}\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]*/gu;
+
 /** Matches combining marks at the start, which have no letter that they belong to. */
 const loneMarks = /^\p{M}+/u;
 
@@ -33,7 +40,9 @@ const maxEmptyLines = 2;
 /**
  * Makes hidden content of a text visible, so that a user who approves the text sees all of it.
  * Control characters become pictures. Invisible characters, unusual spaces, and letters that
- * imitate Latin ones become their code. Long runs of spaces and empty lines become their number.
+ * imitate Latin ones become their code. Words that are written from right to left end in `‹rtl›`,
+ * so that the rest of the line keeps its order. Long runs of spaces and empty lines become their
+ * number.
  *
  * @example revealHidden('ls\u202e'); // 'ls‹U+202E›'
  */
@@ -43,8 +52,8 @@ export function revealHidden(text: string): string {
 }
 
 /**
- * Makes only invisible characters visible. Use it for files, because files contain tabs and unusual
- * spaces.
+ * Shows invisible characters as their code, and changes nothing else. Use this function for the
+ * content of files, where tabs and unusual spaces are normal.
  */
 export function revealInvisible(text: string): string {
   return text.replace(invisible, codeOf);
@@ -56,7 +65,9 @@ function revealLine(line: string): string {
     .replace(mixedWord, revealLookAlikes)
     .replace(invisible, codeOf)
     .replace(unusualSpace, codeOf)
-    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''));
+    .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''))
+    // Latin letters after a word end its direction, so that the rest keeps its order.
+    .replace(rightToLeft, (word) => `${word}‹rtl›`);
   return revealSpaces(printableLine(visible));
 }
 

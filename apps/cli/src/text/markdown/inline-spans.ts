@@ -1,9 +1,11 @@
 import {
+  hidesAddress,
   type InlineToken,
   type Mark,
   type OnWork,
   parseInline,
   safeLink,
+  showsAddress,
 } from '@millrace/markdown';
 import { printable } from '../cells/printable.ts';
 import type { Span } from '../cells/span.ts';
@@ -91,7 +93,7 @@ class SpanWriter {
    */
   #showAddress(address: string, text: string, isLinked: boolean): void {
     if (address === '' || showsAddress(text, address)) return;
-    if (isLinked && !seemsAddress(text)) return;
+    if (isLinked && !hidesAddress(text, address)) return;
     this.#put(` (${address})`, 'address');
   }
 
@@ -103,22 +105,4 @@ class SpanWriter {
   #styled(role: Role): Style {
     return joinStyles(this.#style, this.#theme.styles[role]);
   }
-}
-
-/** Returns true if the text is the address, apart from the scheme and a final slash. */
-function showsAddress(text: string, address: string): boolean {
-  const bare = (url: string) =>
-    url
-      .trim()
-      .replace(/^(?:mailto:|https?:\/\/)/i, '')
-      .replace(/\/$/, '');
-  return bare(text) === bare(address);
-}
-
-/**
- * Returns true if the text looks like an address. The real address must then be visible, because it
- * may be a different one.
- */
-function seemsAddress(text: string): boolean {
-  return /^\s*(?:[a-z][a-z\d+.-]*:|www\.|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))/i.test(text);
 }

@@ -12,7 +12,8 @@ interface AnswerButtonsProps {
   readonly isRead: boolean;
   /** False if the page cannot show the input. */
   readonly canAllow: boolean;
-  readonly canChange: boolean;
+  /** False if the input is too long. Undefined if an answer cannot change it. */
+  readonly canChange: boolean | undefined;
   readonly onAllow: () => void;
   readonly onAllowSession: () => void;
   readonly onChange: () => void;
@@ -44,9 +45,11 @@ export function AnswerButtons(props: AnswerButtonsProps) {
           Allow in this session
         </Button>
       )}
-      <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
-        Change the input
-      </Button>
+      {canChange !== undefined && (
+        <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
+          Change the input
+        </Button>
+      )}
       <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N" data-default-focus>
         Deny
       </Button>

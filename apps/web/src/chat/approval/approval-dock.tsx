@@ -204,7 +204,8 @@ function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
         <AnswerButtons
           {...{ rule, isDisabled, isRead }}
           canAllow={facts.refusal === undefined}
-          canChange={facts.isWhole}
+          // A guardrail asks about a message, which the answer cannot change.
+          canChange={asked.from?.itemId === undefined ? facts.isWhole : undefined}
           onAllow={() => answer((to) => to.approve(toolCallId))}
           onAllowSession={() => open('session')}
           onChange={() => open('change')}

@@ -36,12 +36,14 @@ export class MessageItem extends OutputItem {
     if (!this.isClosed) this.#textAt(contentIndex, false).cite(annotation);
   }
 
-  /** Replaces all citations, if the end of the text repeats them. */
+  /** Replaces all citations by those of the event that ends the text, if that event has any. */
   setCitations(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#textAt(contentIndex, false).setCitations(part);
   }
 
-  /** Replaces all log probabilities, if the end of the text repeats them. */
+  /**
+   * Replaces all log probabilities by those of the event that ends the text, if that event has any.
+   */
   setLogprobs(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#texts.get(contentIndex)?.setLogprobs(part);
   }
@@ -138,7 +140,7 @@ class ContentText {
       this.#text.sink?.metadata(this.#citations.metadata);
   }
 
-  /** Replaces all citations, if the end of the message repeats them. */
+  /** Replaces all citations by those of the finished content, if it has any. */
   setCitations(part: JsonObject): void {
     const citations = new Citations();
     for (const annotation of objectsIn(part, 'annotations')) addCitation(citations, annotation);

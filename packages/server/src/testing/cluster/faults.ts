@@ -3,7 +3,7 @@ import type { Randomness } from '../../../../../scripts/chaos/randomness.ts';
 import type { Cluster, ClusterMember } from './cluster.ts';
 import { clusterLeaseMs } from './cluster-store.ts';
 
-/** A fault. `inject` resolves when the fault is over. */
+/** A fault that a test injects. `inject` resolves when the fault is over. */
 interface Fault {
   readonly name: string;
   /** True if the fault kills a process with SIGKILL. */
@@ -20,7 +20,10 @@ const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault
   },
 });
 
-/** Postgres does not start until the last of its old processes has ended. */
+/**
+ * Starts Postgres again. It retries, because Postgres does not start until the last of its old processes
+ * has ended.
+ */
 async function restartPostgres(
   postgres: Pick<Cluster['postgres'], 'start'>,
   triesLeft = 50,
@@ -34,7 +37,7 @@ async function restartPostgres(
   }
 }
 
-/** Used in turn, so that each occurs equally often. */
+/** The faults. The test uses them one after another, so that each occurs equally often. */
 export const faults: readonly Fault[] = [
   killFault('server A', ({ a }) => a),
   killFault('server B', ({ b }) => b),
@@ -80,7 +83,7 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    // The step stays until the process is killed.
+    // The clock stays changed until the process is killed.
     ...{ name: 'set a clock', isKill: false },
     async inject({ a, b, worker }, random) {
       const member = random.oneOf([a, b, worker]);

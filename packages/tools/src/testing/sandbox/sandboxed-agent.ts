@@ -40,6 +40,9 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   };
   const { sandbox } = found;
   const bash = bashTool({ workspace: { root }, sandbox, reading, timeoutMs, graceMs: 100 });
-  const { text, isError } = await runTool(bash, input).finally(() => sandbox.close());
+  const { text, isError } = await runTool(bash, input).finally(async () => {
+    await sandbox.settled();
+    sandbox.close();
+  });
   return { text, isError, pid: process.pid };
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type HashBytes, submodulePaths } from './git-index.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFileSync } from './read-regular-file.ts';
+import { type HashBytes, submodulePaths } from '../git-index.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFileSync } from '../read-regular-file.ts';
 
 /** Maximum size of a `.git` file, in bytes. Git refuses a larger file. */
 const maxPointerBytes = 1_048_576;
@@ -76,7 +76,10 @@ const [maxIndexBytes, maxKept] = [134_217_728, 1000];
 const settledAfterMs = 3000;
 
 interface KeptIndex extends ReadIndex {
-  /** Whether the stamp is certain to differ after a later change. */
+  /**
+   * True if the files were not changed recently. Only then does every later change give them another
+   * time, and so another stamp.
+   */
   readonly isSettled: boolean;
   /**
    * The paths of the index, of the further files of a split index, and of the settings that define how to

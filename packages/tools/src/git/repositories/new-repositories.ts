@@ -1,15 +1,23 @@
-import { randomUUID } from 'node:crypto';
-import { chmod, lstat, rename } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { type Folder, folderOpener } from '../workspace/folder.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFile } from '../read-regular-file.ts';
+import type { PackageCheck, PackageRepositories } from './package-repositories.ts';
+import { packagesName } from './read-folder.ts';
+import { makeReadable, type Risk, removeRisk } from './remove-risk.ts';
 import {
+  type FoundRepositories,
   type FoundRepository,
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import { hasHiddenWorktree, riskOfBare, riskOfGit } from './settings-risk.ts';
+import {
+  hasHiddenWorktree,
+  rebaseName,
+  riskOfBare,
+  riskOfGit,
+  riskOfRebase,
+} from './settings-risk.ts';
 import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
@@ -28,6 +36,8 @@ interface WatchOptions {
   /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
   readonly search: RepositorySearch;
+  /** Searches the folders with packages. */
+  readonly packages: PackageRepositories;
   /** Time between two checks while the command runs. Default: 1 s. */
   readonly everyMs?: number | undefined;
 }
@@ -44,61 +54,117 @@ const maxShare = 20;
  * sandbox, and many shells and editors call `git status` automatically. A repository without such
  * settings stays. The sandbox cannot prevent that a command creates the name `.git`, so the check finds
  * it afterwards.
+ *
+ * The folders with packages are checked last, and `finish` waits for that only a part of the time
+ * that the command took. See `PackageRepositories`.
  */
 export function watchRepositories(options: WatchOptions): RepositoryWatch {
-  const { everyMs = 1000 } = options;
+  const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
   const before = indexesOf(options);
+  const rebases = new Set([...before.keys()].filter((git) => existsSync(join(git, rebaseName))));
+  const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
+  const findAny = async () => {
+    const all = search.survey(root);
+    const risks = [...(await changedIndexes(options, before)), ...(await risksOf(all, options))];
+    if (risks.length > 0 || isOver) return risks;
+    return risksOf(await packages.survey(root, all.packages), options);
+  };
   const checkLater = (ms: number) => {
     timer = setTimeout(async () => {
       const start = performance.now();
       // An error is ignored here, because the check at the end reports it.
-      const { risks } = await findRisks(options, before).catch(() => nothing);
+      const risks = await findAny().catch(() => []);
       if (risks.length > 0) controller.abort();
       else if (!isOver) checkLater(Math.max(everyMs, maxShare * (performance.now() - start)));
     }, ms).unref();
   };
   checkLater(everyMs);
+  const removeAll = async (risks: readonly Risk[]) => {
+    const notes: string[] = [];
+    for (const risk of risks) notes.push(await removeRisk(root, risk));
+    return notes;
+  };
+  /** The folders with packages after the command. */
+  let folders: readonly string[] = [];
+  const checkPackages = async (
+    survey: (packages: readonly string[]) => Promise<FoundRepositories>,
+  ): Promise<PackageCheck> => {
+    // They stay known also if the search cannot reach them now.
+    const known = options.known.filter(({ folder }) => isInPackages(root, folder));
+    try {
+      const all = await surveyAll(root, () => survey(folders));
+      const risks = await risksOf(all, options);
+      const others = new Set([...risks, ...known].map(({ folder }) => folder));
+      const found = [...known, ...all.found.filter(({ folder }) => !others.has(folder))];
+      const notes = [...problemOf(all), ...(await removeAll(risks))];
+      return { found, problem: all.problem, notes };
+    } catch (error) {
+      return { found: known, notes: [cannotCheck(error)] };
+    }
+  };
   return {
     blocked: controller.signal,
     async finish() {
       isOver = true;
       clearTimeout(timer);
-      const { risks, problem } = await findRisks(options, before).catch((error: unknown) => ({
-        ...{ risks: [], problem: cannotCheck(error) },
-      }));
-      const notes: string[] = problem === undefined ? [] : [problem];
-      for (const risk of risks) notes.push(await removeRisk(options.root, risk));
-      return notes;
+      const waitMs = (performance.now() - startedAt) / maxShare;
+      const notes: string[] = [];
+      try {
+        const changed = [
+          ...(await changedIndexes(options, before)),
+          ...(await newRebases(before, rebases)),
+        ];
+        const all = await surveyAll(root, async () => search.survey(root));
+        folders = all.packages;
+        notes.push(...problemOf(all));
+        notes.push(...(await removeAll([...changed, ...(await risksOf(all, options))])));
+      } catch (error) {
+        notes.push(cannotCheck(error));
+      }
+      return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
     },
   };
 }
 
-/** Entries of a folder that make git run programs. */
-interface Risk {
-  readonly folder: string;
-  /** The names of the entries to rename. Without them, git runs no programs. */
-  readonly names: readonly string[];
-  readonly why: string;
+function isInPackages(root: string, folder: string): boolean {
+  return relative(root, folder).split(sep).includes(packagesName);
 }
 
-interface FoundRisks {
-  readonly risks: readonly Risk[];
-  /** The reason why not everything could be checked, as a sentence for the model. */
-  readonly problem?: string | undefined;
+function problemOf({ problem }: FoundRepositories): readonly string[] {
+  return problem === undefined ? [] : [cannotCheck(problem)];
 }
-
-const nothing: FoundRisks = { risks: [] };
 
 function cannotCheck(error: unknown): string {
   const why = error instanceof Error ? error.message : 'unknown error';
   return `The sandbox cannot check which repositories the command created. Tell the user before git is used. ${why}`;
 }
 
-async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundRisks> {
-  const { root, known, search } = options;
+/** Folders that cannot be listed can be in each other. More levels are a problem. */
+const maxLevels = 50;
+
+/** Searches after a command. Makes folders readable again that the command made unreadable. */
+async function surveyAll(
+  root: string,
+  survey: () => Promise<FoundRepositories>,
+): Promise<FoundRepositories> {
+  let all = await survey();
+  for (let level = 0; level < maxLevels && all.unlisted.length > 0; level++) {
+    const { unlisted } = all;
+    for (const folder of unlisted) await makeReadable(root, folder);
+    all = await survey();
+    if (all.unlisted[0] === unlisted[0]) break;
+  }
+  return all;
+}
+
+/** Returns which of the new repositories make git run programs. */
+async function risksOf(
+  { found }: FoundRepositories,
+  { root, known, search }: WatchOptions,
+): Promise<readonly Risk[]> {
   const isKnown = (folder: string, kind: 'isBare' | 'hasGit') =>
     folder === root || known.some((one) => one.folder === folder && one[kind]);
   // Commands cannot change the worktrees and submodules of known repositories.
@@ -106,8 +172,7 @@ async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundR
     root,
     ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder),
   ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
-  const { found, problem } = search.survey(root);
-  const risks: Risk[] = [...(await changedIndexes(options, before))];
+  const risks: Risk[] = [];
   const about = { root, guarded, search };
   // There were fewer repositories before. One of the new ones could have a submodule that the search did
   // not reach.
@@ -119,11 +184,11 @@ async function findRisks(options: WatchOptions, before: Indexes): Promise<FoundR
     }
     if (isBare && !isKnown(folder, 'isBare')) {
       const why = await riskOfBare(folder, about);
-      const names = ['config', 'hooks', 'commondir', 'index'];
+      const names = ['config', 'hooks', 'commondir', 'index', rebaseName];
       if (why !== undefined) risks.push({ folder, names, why });
     }
   }
-  return { risks, problem: problem && cannotCheck(problem) };
+  return risks;
 }
 
 /** The indexes before the command ran, by the folder of the repository. */
@@ -165,6 +230,19 @@ async function changedIndexes(
 }
 
 /**
+ * The rebases of known repositories that a command has begun, and that would run commands when the
+ * user continues them. The command itself runs its own rebase in the sandbox.
+ */
+async function newRebases(before: Indexes, rebases: ReadonlySet<string>): Promise<readonly Risk[]> {
+  const risks: Risk[] = [];
+  for (const folder of before.keys()) {
+    const why = rebases.has(folder) ? undefined : await riskOfRebase(folder);
+    if (why !== undefined) risks.push({ folder, names: [rebaseName], why });
+  }
+  return risks;
+}
+
+/**
  * True if the settings ask for an index with folders as entries. No command can change these settings.
  */
 async function isSparse(git: string): Promise<boolean> {
@@ -174,71 +252,4 @@ async function isSparse(git: string): Promise<boolean> {
     if (settings.some(({ section, key }) => section === 'index' && key === 'sparse')) return true;
   }
   return false;
-}
-
-/**
- * Enters a folder. A command can remove the right to list the folder, which git does not need. The right
- * is then restored.
- */
-async function enter(at: Folder, name: string): Promise<Folder> {
-  try {
-    return await at.enter(name);
-  } catch (error) {
-    if (!(await permitOwner(at.pathOf(name)))) throw error;
-    return at.enter(name);
-  }
-}
-
-/** Gives the owner all rights to a folder. Returns false if the path is not a folder. */
-async function permitOwner(folder: string): Promise<boolean> {
-  const entry = await lstat(folder);
-  if (!entry.isDirectory()) return false;
-  await chmod(folder, (entry.mode & 0o777) | 0o700);
-  return true;
-}
-
-/**
- * Renames an entry and returns the new name. Undefined if the entry does not exist. A command can make
- * the folder read-only, so the rights are restored first if the rename fails.
- */
-async function renameIn(at: Folder, name: string): Promise<string | undefined> {
-  const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
-  const attempt = () => rename(at.pathOf(name), at.pathOf(away));
-  const failure = await attempt().then(
-    () => undefined,
-    ({ code = '' }: NodeJS.ErrnoException) => code,
-  );
-  if (failure === 'ENOENT') return undefined;
-  if (failure !== undefined) {
-    await permitOwner(at.pathOf('.'));
-    await attempt();
-  }
-  return away;
-}
-
-/**
- * Renames the entries and returns a sentence for the model. It opens the folder without following links.
- * Another command may still run, and could replace a folder with a link out of the workspace.
- */
-async function removeRisk(root: string, { folder, names, why }: Risk): Promise<string> {
-  const shown = relative(root, folder);
-  const renamed: string[] = [];
-  const opened: Folder[] = [];
-  try {
-    let at = await folderOpener(root)();
-    opened.push(at);
-    for (const name of shown.split(sep)) {
-      at = await enter(at, name);
-      opened.push(at);
-    }
-    for (const name of names) {
-      const away = await renameIn(at, name);
-      if (away !== undefined) renamed.push(`${name} to ${away}`);
-    }
-    return `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because git would run programs of a repository that the command created: ${why}. Tell the user`;
-  } catch {
-    return `The command created a repository in ${shown} that makes git run programs: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`;
-  } finally {
-    for (const one of opened) await one.close();
-  }
 }

@@ -1,8 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isQuietGitConfig } from './git-config.ts';
-import { readGitSettings } from './read-git-settings.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { isQuietGitConfig } from '../git-config.ts';
+import { readGitSettings } from '../read-git-settings.ts';
+import { readRegularFile } from '../read-regular-file.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
 
@@ -41,7 +41,7 @@ async function riskOfRepository(
   worktree: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = await riskOfSettings(git, root);
+  const why = (await riskOfSettings(git, root)) ?? (await riskOfRebase(git));
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
@@ -52,10 +52,29 @@ export async function riskOfBare(
   folder: string,
   { root, search }: GitOptions,
 ): Promise<string | undefined> {
-  const why = await riskOfSettings(folder, root);
+  const why = (await riskOfSettings(folder, root)) ?? (await riskOfRebase(folder));
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
+}
+
+/** The folder of a rebase that has begun, and its list of steps. */
+export const rebaseName = 'rebase-merge';
+const listName = 'git-rebase-todo';
+const maxListBytes = 1_048_576;
+
+/** Returns why `git rebase --continue` runs programs: the list of a rebase can have commands. */
+export async function riskOfRebase(git: string): Promise<string | undefined> {
+  const why = `its ${rebaseName} has commands, which git rebase --continue would run`;
+  const folder = join(git, rebaseName);
+  const entry = await lstat(folder).catch(() => undefined);
+  if (entry === undefined || entry.isFile()) return undefined;
+  if (!entry.isDirectory()) return why;
+  const isThere = await lstat(join(folder, listName)).then(() => true, isNotMissing);
+  if (!isThere) return undefined;
+  const list = await readRegularFile(join(folder, listName), maxListBytes);
+  const hasCommand = /^[ \t]*(?:x|exec)(?:\s|$)/m.test(list?.toString('latin1') ?? 'exec');
+  return hasCommand ? why : undefined;
 }
 
 const elsewhere = 'its worktree is another folder';
@@ -99,7 +118,8 @@ const maxConfigBytes = 1_048_576;
  * of its repository.
  */
 const maxDepth = 5;
-const maxModuleFolders = 2000;
+/** No path of a submodule leads into the folders of objects here, because they are in a `.git`. */
+const modulesSearch = { maxFolders: 2000, skipsObjects: true, searchesPackages: true } as const;
 
 /**
  * Returns the reason why a git folder that a command created makes git run programs. The usual settings
@@ -135,7 +155,7 @@ async function riskOfModules(
   depth: number,
 ): Promise<string | undefined> {
   try {
-    const found = new RepositorySearch({ maxFolders: maxModuleFolders }).find(modules);
+    const found = new RepositorySearch(modulesSearch).find(modules);
     for (const { folder } of found) {
       const why = await riskOfSettings(folder, root, depth + 1);
       if (why !== undefined) return `its submodule ${basename(folder)}: ${why}`;
