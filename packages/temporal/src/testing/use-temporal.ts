@@ -22,6 +22,7 @@ import {
 } from '@temporalio/worker';
 import { afterAll, beforeAll, test } from 'vitest';
 import { sharedFolder } from '../../../../scripts/process-folder.ts';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import type { ActivitiesOptions } from '../activities/create-activities.ts';
 import { millracePlugin } from '../plugin.ts';
 import { temporalServerPath } from './temporal-server-path.ts';
@@ -70,6 +71,13 @@ export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBu
   return bundle;
 }
 
+/**
+ * Options of workers in the process of a test. Workflow code runs in the thread of the test, because a
+ * thread for each worker costs 0.8 s of CPU. `npm run test:full` uses threads as in production, and so do
+ * workers in their own processes (start-worker.ts) and the replay of a wrong history.
+ */
+export const workerThreads: { readonly debugMode?: true } = isFull ? {} : { debugMode: true };
+
 let isInstalled = false;
 
 /** Installs the runtime once per process, for all test files. */
@@ -108,14 +116,15 @@ export function useTemporal(workflowsPath: string): TemporalTestServer {
     withWorkflows: async (taskQueue, work) => {
       const connection = required(env).nativeConnection;
       const workflowBundle = required(bundle);
-      return (await Worker.create({ connection, taskQueue, workflowBundle })).runUntil(work);
+      const options = { connection, taskQueue, workflowBundle, ...workerThreads };
+      return (await Worker.create(options)).runUntil(work);
     },
     withWorker: async ({ taskQueue, activities, ...options }, work) => {
       const worker = await Worker.create({
         ...{ connection: required(env).nativeConnection, taskQueue },
         ...{ workflowBundle: required(bundle), ...(activities && { activities }) },
         plugins: [millracePlugin(options)],
-        shutdownForceTime: 5_000,
+        ...{ shutdownForceTime: 5_000, ...workerThreads },
       });
       return worker.runUntil(work);
     },

@@ -20,6 +20,7 @@ import { temporalServerPath } from '../../../../temporal/src/testing/temporal-se
 import {
   hasTemporalServer,
   installRuntime,
+  workerThreads,
 } from '../../../../temporal/src/testing/use-temporal.ts';
 import {
   type OpenaiAgentsPluginOptions,
@@ -100,7 +101,8 @@ export function useAgents(): AgentsTestServer {
     bundle: () => join(folder, 'workflows.cjs'),
     replay: async (workflowId) => {
       const history = await client().workflow.getHandle(workflowId).fetchHistory();
-      await Worker.runReplayHistory({ workflowBundle: required(bundle) }, history, workflowId);
+      const options = { workflowBundle: required(bundle), ...workerThreads };
+      await Worker.runReplayHistory(options, history, workflowId);
     },
     served: async (name, work) => {
       const file = join(folder, `${name}.db`);
@@ -115,7 +117,7 @@ export function useAgents(): AgentsTestServer {
         const own = sqliteLog({ path: file });
         const worker = await Worker.create({
           ...{ connection: required(env).nativeConnection, taskQueue: name },
-          ...{ workflowBundle: required(bundle), shutdownForceTime: 5_000 },
+          ...{ workflowBundle: required(bundle), shutdownForceTime: 5_000, ...workerThreads },
           plugins: [openaiAgentsPlugin({ ...parts, log: own })],
         });
         return worker.runUntil(during).finally(() => own.close());
