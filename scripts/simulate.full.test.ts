@@ -20,7 +20,7 @@ async function simulate(...args: readonly string[]) {
   return { code, out };
 }
 
-const seedCount = isFull ? 2000 : 200;
+const seedCount = isFull ? 2000 : 60;
 
 test(
   `${seedCount} simulated clusters with random faults keep the laws`,

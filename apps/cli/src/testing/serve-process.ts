@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { builtProgram } from './built-program.ts';
 
-interface ServeProcess {
+export interface ServeProcess {
   readonly url: string;
   /** The token that the server made, from the file that its first lines name. */
   readonly token: string;
@@ -16,14 +16,21 @@ interface ServeProcess {
   end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
 }
 
-/** Starts `millrace serve` as a process and waits until it listens. It is killed after the test. */
+/**
+ * Starts `millrace serve` as a process and waits until it listens. `atEnd` receives the function that
+ * kills it. Default: it is killed after the test.
+ */
 export async function serveProcess(
   flags: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  atEnd: (kill: () => Promise<void>) => void = onTestFinished,
 ): Promise<ServeProcess> {
-  const started = startServe(flags, folder, env);
-  const { child, output, exit } = started;
+  const { child, output, exit } = startServe(flags, folder, env);
+  atEnd(async () => {
+    child.kill('SIGKILL');
+    await exit;
+  });
   const listening = /listens on (\S+)/;
   // The commands are the last lines of the message.
   while (!/curl -N.*\/stream/.test(output.stdout)) {
@@ -50,7 +57,7 @@ export function tokenNamedIn(startMessage: string): string | undefined {
 function startServe(
   flags: readonly string[],
   folder: string,
-  env: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>>,
 ) {
   const child = spawn(process.execPath, [builtProgram(), 'serve', ...flags], {
     ...{ cwd: folder, env: { ...childEnv(), HOME: folder, ...env } },
@@ -62,9 +69,5 @@ function startServe(
       output[name] += text;
     });
   const exit = once(child, 'close').then(([code]) => ({ code: code as number | null }));
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exit;
-  });
   return { child, output, exit };
 }

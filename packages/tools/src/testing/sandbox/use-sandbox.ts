@@ -4,7 +4,9 @@ import { chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import fc from 'fast-check';
 import { afterAll, onTestFinished, type TestContext } from 'vitest';
+import { isFull } from '../../../../core/src/testing/runs.ts';
 import { writeTree } from '../temporary-folder.ts';
 import type { SandboxedAnswer, SandboxedRequest } from './sandboxed-agent.ts';
 
@@ -15,6 +17,20 @@ const nobody = 65_534;
 /** The users as whom the attacks run: the current one, and an ordinary one if that is root. */
 export const sandboxUsers: readonly ('self' | 'nobody')[] =
   process.getuid?.() === 0 ? ['self', 'nobody'] : ['self'];
+
+/**
+ * The attacks of a list that run as this user. `npm run test:full` runs all as each user. The other
+ * modes run all as the ordinary user and, where the tests run as root, a random third as root.
+ */
+export function attacksAs<T>(
+  user: (typeof sandboxUsers)[number],
+  attacks: readonly T[],
+): readonly T[] {
+  if (isFull || user === sandboxUsers.at(-1)) return attacks;
+  const count = Math.ceil(attacks.length / 3);
+  const some = fc.subarray([...attacks], { minLength: count, maxLength: count });
+  return fc.sample(some, 1)[0] ?? [];
+}
 
 /** An agent of a user, with a home folder and a workspace that is new for each test. */
 export interface AttackedAgent {
