@@ -72,11 +72,10 @@ export async function bundleWorkflows(workflowsPath: string): Promise<WorkflowBu
 }
 
 /**
- * Options of workers in the process of a test. Workflow code runs in the thread of the test, because a
- * thread for each worker costs 0.8 s of CPU. `npm run test:full` uses threads as in production, and so do
- * workers in their own processes (start-worker.ts) and the replay of a wrong history.
+ * Options of a replay. The workflow code runs in the thread of the test, because a thread for each replay
+ * costs 0.8 s of CPU. `npm run test:full` uses threads as in production, and so do all other workers.
  */
-export const workerThreads: { readonly debugMode?: true } = isFull ? {} : { debugMode: true };
+export const replayOptions: { readonly debugMode?: true } = isFull ? {} : { debugMode: true };
 
 let isInstalled = false;
 
@@ -116,15 +115,14 @@ export function useTemporal(workflowsPath: string): TemporalTestServer {
     withWorkflows: async (taskQueue, work) => {
       const connection = required(env).nativeConnection;
       const workflowBundle = required(bundle);
-      const options = { connection, taskQueue, workflowBundle, ...workerThreads };
-      return (await Worker.create(options)).runUntil(work);
+      return (await Worker.create({ connection, taskQueue, workflowBundle })).runUntil(work);
     },
     withWorker: async ({ taskQueue, activities, ...options }, work) => {
       const worker = await Worker.create({
         ...{ connection: required(env).nativeConnection, taskQueue },
         ...{ workflowBundle: required(bundle), ...(activities && { activities }) },
         plugins: [millracePlugin(options)],
-        ...{ shutdownForceTime: 5_000, ...workerThreads },
+        shutdownForceTime: 5_000,
       });
       return worker.runUntil(work);
     },

@@ -16,7 +16,7 @@ import {
   hasTemporalServer,
   temporalTest,
   useTemporal,
-  workerThreads,
+  replayOptions,
 } from '../testing/use-temporal.ts';
 import {
   autoSendWorkflow,
@@ -439,7 +439,7 @@ temporalTest('all of these histories replay without a determinism error', async 
   expect(recorded.length).toBeGreaterThan(8);
   for (const { name, handle } of recorded) {
     const history = await handle.fetchHistory();
-    const options = { workflowBundle: temporal.bundle(), ...workerThreads };
+    const options = { workflowBundle: temporal.bundle(), ...replayOptions };
     await Worker.runReplayHistory(options, history, handle.workflowId);
     saveHistory(name, handle.workflowId, history);
   }

@@ -20,7 +20,7 @@ import { temporalServerPath } from '../../../../temporal/src/testing/temporal-se
 import {
   hasTemporalServer,
   installRuntime,
-  workerThreads,
+  replayOptions,
 } from '../../../../temporal/src/testing/use-temporal.ts';
 import {
   type OpenaiAgentsPluginOptions,
@@ -101,7 +101,7 @@ export function useAgents(): AgentsTestServer {
     bundle: () => join(folder, 'workflows.cjs'),
     replay: async (workflowId) => {
       const history = await client().workflow.getHandle(workflowId).fetchHistory();
-      const options = { workflowBundle: required(bundle), ...workerThreads };
+      const options = { workflowBundle: required(bundle), ...replayOptions };
       await Worker.runReplayHistory(options, history, workflowId);
     },
     served: async (name, work) => {
@@ -117,7 +117,7 @@ export function useAgents(): AgentsTestServer {
         const own = sqliteLog({ path: file });
         const worker = await Worker.create({
           ...{ connection: required(env).nativeConnection, taskQueue: name },
-          ...{ workflowBundle: required(bundle), shutdownForceTime: 5_000, ...workerThreads },
+          ...{ workflowBundle: required(bundle), shutdownForceTime: 5_000 },
           plugins: [openaiAgentsPlugin({ ...parts, log: own })],
         });
         return worker.runUntil(during).finally(() => own.close());
