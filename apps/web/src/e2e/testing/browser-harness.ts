@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { sharedChromium } from './needs-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { WatchedBrowser } from './watched-browser.ts';
@@ -37,7 +38,7 @@ export function useBrowserHarnessFor<S extends PageHost>(
     server = await start();
     browser = await sharedChromium();
     // Building the page and starting a browser are slow on a busy machine.
-  }, 60_000);
+  }, patientMs(60_000));
   afterAll(async () => {
     await server?.close();
   });
