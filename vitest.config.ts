@@ -29,6 +29,7 @@ const ownJob = [
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
   'scripts/runtimes.full.test.ts',
+  'scripts/types.full.test.ts',
   'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
 ];
 // Each test of these files is one attack, and passes if it is stopped.
